@@ -6,16 +6,24 @@
 
 #include "hook/real.h"
 #include "hook/runtime.h"
+#include "unwind/unwind.h"
 #include "wire/ring_writer.h"
 #include "wire/sys.h"
 
 enum { EXIT_WAITS = 100, EXIT_WAIT_NS = 100 * 1000 * 1000 }; /* ten seconds at most */
 
 /* The recorder wants to see the process as it is at its end; should it not come, the process goes. */
-static void exit_await_look(void) {
+static void exit_await_look(const struct unwind_regs *from) {
         const struct sys_timespec patience = {.nsec = EXIT_WAIT_NS};
         _Atomic uint32_t *word = &runtime.process->last_look;
 
+        struct unwind_frame frames[WIRE_N_EXIT_FRAMES];
+        uint32_t n = unwind_walk_frames(from, frames, WIRE_N_EXIT_FRAMES);
+
+        for (uint32_t i = 0; i < n; i++)
+                runtime.process->exit_frames[i] = (struct wire_frame){frames[i].pc, frames[i].sp};
+        runtime.process->n_exit_frames = n;
+        runtime.process->exit_tid = runtime_tid();
         atomic_store_explicit(word, WIRE_LOOK_AWAITED, memory_order_seq_cst);
         ring_writer_wake_recorder(runtime.header);
         for (int i = 0; i < EXIT_WAITS; i++) {
@@ -27,7 +35,7 @@ static void exit_await_look(void) {
 }
 
 /* A child that shares its parent's memory (vfork) would speak for it; one that may not ask who it is says nothing. */
-static void exit_note(void) {
+static inline __attribute__((always_inline)) void exit_note(void) {
         uint32_t phase = runtime_phase();
 
         if ((phase == RUNTIME_RECORDING || phase == RUNTIME_SAMPLING) && !runtime.is_confined &&
@@ -36,8 +44,12 @@ static void exit_note(void) {
                                       memory_order_relaxed);
                 if (runtime.header->flags & WIRE_LAST_LOOK &&
                     atomic_load_explicit(&runtime.process->last_look, memory_order_relaxed) ==
-                            WIRE_LOOK_NONE)
-                        exit_await_look();
+                            WIRE_LOOK_NONE) {
+                        struct unwind_regs regs;
+
+                        UNWIND_HERE(&regs);
+                        exit_await_look(&regs);
+                }
         }
 }
 

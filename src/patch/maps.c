@@ -60,6 +60,13 @@ void maps_done(struct maps *m) {
         m->arena = NULL;
 }
 
+const char *maps_path_at(const struct maps *m, uint64_t addr) {
+        for (size_t i = 0; i < m->list.n; i++)
+                if (addr >= m->list.items[i].begin && addr < m->list.items[i].end)
+                        return m->list.items[i].path;
+        return "";
+}
+
 /* The place in [low, high) nearest to `near` that n_bytes fit in; 0: none. */
 static uint64_t place_in(uint64_t low, uint64_t high, uint64_t n_bytes, uint64_t align_bytes,
                          uint64_t near) {

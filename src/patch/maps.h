@@ -26,6 +26,9 @@ int maps_read_file(struct maps *m, const char *path,
                    struct err *reterr); /* a copy of such a file */
 void maps_done(struct maps *m);
 
+/* The file mapped there; "" none. */
+const char *maps_path_at(const struct maps *m, uint64_t addr);
+
 /* n_bytes of free address space at most reach_bytes from all of [begin, end), a multiple of align_bytes; marked as taken.
  * 0: there is none. */
 uint64_t maps_take_room(struct maps *m, uint64_t begin, uint64_t end, uint64_t n_bytes,

@@ -74,13 +74,42 @@ static void *graph_read(void *arg) {
 
 /* ---- the moment ------------------------------------------------------------------------------------------- */
 
+/* Of a thread that ends the process: from where its frames are the program's. What libraries do at the end holds nothing, and what an ended
+ * function left on the stack is not held either. 0: it is not at its end. */
+static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
+        const struct wire_process *p = shm_process(g->recorder->config->shm, g->process_idx);
+        uint32_t n = MIN(p->n_exit_frames, (uint32_t)WIRE_N_EXIT_FRAMES);
+        struct err unsaid = {0};
+        struct maps maps;
+        uint64_t floor = 0;
+
+        if (atomic_load(&p->last_look) != WIRE_LOOK_AWAITED || (pid_t)p->exit_tid != tid ||
+            maps_read(&maps, g->frozen.copy, &unsaid) < 0)
+                return 0;
+        for (uint32_t i = 0; i < n; i++) {
+                const char *path = maps_path_at(&maps, p->exit_frames[i].pc);
+
+                floor = p->exit_frames[i].sp;
+                if (!strstr(path, "/libsilt.so") && !strstr(path, "/libc.so.") && !strstr(path, "/ld-linux"))
+                        break;
+        }
+        maps_done(&maps);
+        return floor;
+}
+
 static void take_threads(struct recorder_graph *g) {
         for (size_t i = 0; i < g->frozen.threads.n; i++) {
                 const struct frozen_thread *t = &g->frozen.threads.items[i];
                 struct reach_thread one = {.tid = t->tid, .sp = t->sp, .n_registers = t->n_regs};
                 struct thread_name name = {0};
 
+                uint64_t floor = exit_floor(g, t->tid);
+
                 memcpy(one.registers, t->regs, sizeof(one.registers));
+                if (floor > one.sp) {
+                        one.sp = floor;
+                        one.n_registers = 0;
+                }
                 memcpy(name.text, t->name, sizeof(name.text));
                 vec_push(&g->threads, one);
                 vec_push(&g->names, name);

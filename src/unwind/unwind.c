@@ -66,6 +66,26 @@ uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *p
         return n;
 }
 
+uint32_t unwind_walk_frames(const struct unwind_regs *from, struct unwind_frame *frames,
+                            uint32_t cap_frames) {
+        struct stepper p;
+        struct state s;
+        uint32_t n = 0;
+
+        if (!walk_state_from(from, &s))
+                return 0;
+        p = stepper_without_walker(s.sp, NULL);
+        while (p.generation && n < cap_frames) {
+                row_t row = step_row(&p, &s);
+                struct frame f;
+
+                frames[n++] = (struct unwind_frame){s.pc, s.sp};
+                if (step_out(&p, &s, row, &f) != STEP_OK)
+                        break;
+        }
+        return n;
+}
+
 enum { INSIDE_MAX_STEPS = 64 };
 
 /* The words lie between the caller's sp and the frame, as they did then. */

@@ -117,6 +117,13 @@ void unwind_forget(struct unwind_walker *w);
 uint32_t unwind_walk_once(const struct unwind_regs *from, void *ctx, uint64_t *pcs,
                           uint32_t cap_pcs, uint8_t *ret_end);
 
+/* The same with their stack pointers, without marking exact ones. */
+struct unwind_frame {
+        uint64_t pc, sp;
+};
+uint32_t unwind_walk_frames(const struct unwind_regs *from, struct unwind_frame *frames,
+                            uint32_t cap_frames);
+
 /* Whether the function that has `frame` in its stack frame, and whose code is in [code_begin, code_end), is among the callers of
  * `from`, near and with no signal handler in between. Slower than a remembered walk, re-entrant. */
 enum unwind_inside {

@@ -82,6 +82,12 @@ struct wire_header {
         struct wire_patience patience;       /* begins with all of it, set by the recorder */
 };
 
+/* Where a frame of a stack goes on, and its stack pointer then. */
+struct wire_frame {
+        uint64_t pc, sp;
+};
+enum { WIRE_N_EXIT_FRAMES = 12 };
+
 /* A process image: made by the recorder when it answers a hello, claimed by the process itself after fork. */
 struct wire_process {
         /* 0: free. Else phase | pid << 8. Claimed by compare-and-swap from 0; only the recorder sets it back to 0. */
@@ -103,7 +109,10 @@ struct wire_process {
         _Atomic uint32_t unfollowed; /* enum wire_unfollowed */
         _Atomic uint64_t
                 exit_ts; /* when exit() came to the runtime; 0: it has not, or the process ends otherwise */
-        _Atomic uint32_t last_look; /* futex; enum wire_last_look */
+        _Atomic uint32_t last_look; /* futex; enum wire_last_look. Before it is awaited: */
+        uint32_t exit_tid;          /* the thread that waits, */
+        uint32_t n_exit_frames;     /* and from where it came to its end, innermost first */
+        struct wire_frame exit_frames[WIRE_N_EXIT_FRAMES];
 };
 
 /* WIRE_LAST_LOOK: the process says that it waits, the recorder that it may go. */
@@ -188,5 +197,5 @@ static inline uint32_t wire_slot_process(uint64_t state) {
 }
 
 _Static_assert(sizeof(struct wire_header) == 384, "both sides must agree on the layout");
-_Static_assert(sizeof(struct wire_process) == 128, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_process) == 384, "both sides must agree on the layout");
 _Static_assert(SILT_TINY || sizeof(struct wire_slot) == 640, "both sides must agree on the layout");
