@@ -58,6 +58,34 @@ uint32_t runtime_tid(void) {
         return tid ? tid : (uint32_t)sys_gettid();
 }
 
+/* Which memory is the runtime's: for whoever looks at the process from outside. Beyond what there is room for nobody is told. */
+static struct wire_range runtime_ranges[WIRE_N_RANGES];
+
+static void remember_range(uint64_t begin, uint64_t size_bytes) {
+        for (size_t i = 0; i < WIRE_N_RANGES; i++) {
+                uint64_t idle = 0;
+
+                if (atomic_load_explicit(&runtime_ranges[i].begin, memory_order_relaxed) == 0 &&
+                    atomic_compare_exchange_strong(&runtime_ranges[i].begin, &idle, begin)) {
+                        runtime_ranges[i].size_bytes = size_bytes;
+                        return;
+                }
+        }
+}
+
+static void forget_range(uint64_t begin) {
+        for (size_t i = 0; i < WIRE_N_RANGES; i++)
+                if (atomic_load_explicit(&runtime_ranges[i].begin, memory_order_relaxed) == begin) {
+                        runtime_ranges[i].size_bytes = 0;
+                        atomic_store_explicit(&runtime_ranges[i].begin, 0, memory_order_relaxed);
+                        return;
+                }
+}
+
+uint64_t runtime_ranges_addr(void) {
+        return (uintptr_t)runtime_ranges;
+}
+
 void *runtime_map(size_t size_bytes, size_t resident_bytes) {
         long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                               -1, 0);
@@ -67,10 +95,12 @@ void *runtime_map(size_t size_bytes, size_t resident_bytes) {
         if (runtime.process)
                 atomic_fetch_add_explicit(&runtime.process->runtime_bytes, resident_bytes,
                                           memory_order_relaxed);
+        remember_range((uint64_t)pages, size_bytes);
         return (void *)pages;
 }
 
 void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
+        forget_range((uintptr_t)pages);
         sys_munmap(pages, size_bytes);
         if (runtime.process)
                 atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, resident_bytes,
@@ -214,6 +244,7 @@ int runtime_join(void) {
         runtime.is_sampled = runtime.header->flags & WIRE_SAMPLED;
         runtime.free_stacks = runtime.header->flags & (WIRE_FREE_STACKS | WIRE_SAMPLED);
         runtime.process->start_ts = runtime_now();
+        runtime.process->ranges_addr = runtime_ranges_addr();
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
         if (runtime.is_sampled &&

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "attach/frozen.h"
 #include "attach/frozen_check.h"
@@ -32,6 +33,7 @@ struct recorder_graph {
         uint64_t time_ns;
         VEC(struct found_block) blocks;
         VEC(struct reach_thread) threads;
+        VEC(struct reach_range) own;
         VEC(struct thread_name { char text[16]; }) names;
         pthread_t reader;
         atomic_bool is_done;
@@ -55,6 +57,8 @@ static void *graph_read(void *arg) {
                 .blocks = g->blocks.items,
                 .n_blocks = g->blocks.n,
                 .has_seqs = true,
+                .own = g->own.items,
+                .n_own = g->own.n,
                 .below_sp_bytes = machine_own.below_stack_bytes,
         };
 
@@ -95,6 +99,25 @@ static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
         }
         maps_done(&maps);
         return floor;
+}
+
+/* The runtime's own memory, as the copy has it: it is full of addresses that it saw. Sorted, as roots want it. */
+static int by_begin(const void *a, const void *b) {
+        const struct reach_range *x = a, *y = b;
+
+        return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static void take_own(struct recorder_graph *g) {
+        struct wire_range rows[WIRE_N_RANGES];
+        uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->ranges_addr;
+        ssize_t n = at ? pread(g->frozen.mem_fd, rows, sizeof(rows), (off_t)at) : 0;
+
+        for (size_t i = 0; i < (size_t)MAX(n, (ssize_t)0) / sizeof(rows[0]); i++)
+                if (rows[i].begin && rows[i].size_bytes < UINT64_MAX - rows[i].begin)
+                        vec_push(&g->own, (struct reach_range){rows[i].begin, rows[i].begin + rows[i].size_bytes});
+        if (g->own.n)
+                qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
 }
 
 static void take_threads(struct recorder_graph *g) {
@@ -174,6 +197,7 @@ static void graph_free(struct recorder *r) {
 
         vec_free(&g->blocks);
         vec_free(&g->threads);
+        vec_free(&g->own);
         vec_free(&g->names);
         vec_free(&g->bytes);
         free(g);
@@ -217,6 +241,7 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
                 return;
         }
         take_threads(g);
+        take_own(g);
 }
 
 static void graph_end(struct recorder *r) {

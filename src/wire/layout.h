@@ -88,6 +88,13 @@ struct wire_frame {
 };
 enum { WIRE_N_EXIT_FRAMES = 12 };
 
+/* Memory of the runtime's own, in the process; a table of WIRE_N_RANGES, begin 0: an empty row. */
+struct wire_range {
+        _Atomic uint64_t begin;
+        uint64_t size_bytes;
+};
+enum { WIRE_N_RANGES = 4096 };
+
 /* A process image: made by the recorder when it answers a hello, claimed by the process itself after fork. */
 struct wire_process {
         /* 0: free. Else phase | pid << 8. Claimed by compare-and-swap from 0; only the recorder sets it back to 0. */
@@ -110,6 +117,7 @@ struct wire_process {
         _Atomic uint64_t
                 exit_ts; /* when exit() came to the runtime; 0: it has not, or the process ends otherwise */
         _Atomic uint32_t last_look; /* futex; enum wire_last_look. Before it is awaited: */
+        uint64_t ranges_addr;       /* where the process has its table of wire_range */
         uint32_t exit_tid;          /* the thread that waits, */
         uint32_t n_exit_frames;     /* and from where it came to its end, innermost first */
         struct wire_frame exit_frames[WIRE_N_EXIT_FRAMES];
