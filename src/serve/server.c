@@ -265,6 +265,8 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         if (r == 0)
                 r = token_make(&s->gate.key, reterr);
         if (r == 0)
+                r = token_make(&s->gate.folder, reterr);
+        if (r == 0)
                 r = listener_open(&s->listener, o->listen ? o->listen : "127.0.0.1", o->port,
                                   reterr);
         if (r == 0) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The page in a browser: what it shows is what the command line prints, by pointer, by keys, by address, live and from a file."""
 
+import http.server
 import json
 import os
 import signal
@@ -221,6 +222,47 @@ def test_follow(t):
     assert saw["still"] == saw["stillThen"], "it moved although it was stopped"
     want = told(t, trace, "--process", "all")["totals"]
     assert f"end {size_text(want['end_live_bytes'])}" in " ".join(saw["last"].split()), (saw["last"], want)
+
+
+class Neighbour(http.server.BaseHTTPRequestHandler):
+    """A server that somebody else runs on this machine: remembers what it is told, and sets a cookie of its own."""
+
+    def do_GET(self):
+        self.server.told.append((self.path, self.headers.get("Cookie", ""), self.headers.get("Referer", "")))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "neighbour=1; Path=/")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><link rel=icon href='data:,'><body>neighbour")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_neighbour(t):
+    """Cookies know no ports: another server on this machine gets neither the token nor the way to it, whatever it tries."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Neighbour)
+    server.told = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    paths = ["/", "/s/", "/page.js", "/api/1/trace", "/s/" + "0" * 32 + "/"]
+    try:
+        with View(t, recorded(t)) as view:
+            saw, _ = browse(t, "neighbour", view.url, may_err=True, neighbour=f"http://127.0.0.1:{server.server_port}", paths=paths, name="evil.example")
+    finally:
+        server.shutdown()
+        server.server_close()
+    token = view.url.partition("token=")[2]
+    address, _, fragment = saw["address"].partition("#")
+    path = "/" + address.split("/", 3)[3]
+    assert len(token) == 32 and token not in saw["address"] and fragment.startswith("sites?"), saw["address"]
+    assert saw["known"] == [{"name": "silt", "path": path, "httpOnly": True, "sameSite": "Strict"}], saw["known"]
+    assert saw["again"] == saw["back"] == saw["address"], "a reload and back are the page"
+    assert [told[0] for told in server.told] == [*paths, "/second", "/left"], server.told
+    for asked, cookies, referrer in server.told:
+        assert "silt" not in cookies and token not in cookies and referrer == "", (asked, cookies, referrer)
+        assert asked == "/" or cookies == "neighbour=1", "the browser did not send what it should, so that it sent no more says nothing"
+    assert saw["attacks"] == {"cookies": "neighbour=1", "cors": "failed", "no-cors": "failed", "frame": "nothing"}, saw["attacks"]
+    assert saw["rebound"] == 403 and saw["mine"] == ["neighbour"], saw
 
 
 ODD = ("<script>window.ran=1;alert(1)</script>", "<img src=x onerror=window.ran=2>", "&lt;b&gt;&amp;{{7*7}}${7*7}", "=cmd|' /C calc'!A0")

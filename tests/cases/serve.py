@@ -3,6 +3,7 @@
 readers and writers, questions that nobody waits for any more."""
 
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -43,11 +44,17 @@ def test_token(t):
         assert s.get(path, wrong, token=False).status == 401, path
         assert s.get(path + "?token=" + "0" * 32, token=False).status == 401, path
     r = s.get("/?token=" + s.token, token=False)
-    assert r.status == 303 and r.headers["Location"] == "/" and r.body == b""
-    name, _, rest = r.headers["Set-Cookie"].partition("=")
-    assert name == f"silt-{s.port}" and rest == f"{s.token}; HttpOnly; SameSite=Strict; Path=/"
-    assert s.get("/", {"Cookie": f"other=1; {name}={s.token}"}, token=False).status == 200
-    assert s.get("/", {"Cookie": f"{name}={s.token[:-1]}"}, token=False).status == 401
+    folder = r.headers["Location"]
+    assert r.status == 303 and re.fullmatch("/s/[0-9a-f]{32}/", folder) and s.token not in folder and r.body == b"", folder
+    assert r.headers["Set-Cookie"] == f"silt={s.token}; HttpOnly; SameSite=Strict; Path={folder}"
+    cookie = {"Cookie": f"other=1; silt={s.token}"}
+    for path in ("", "page.js", "api/1/echo"):
+        assert s.get(folder + path, cookie, token=False).status == 200, path
+        assert s.get("/" + path, cookie, token=False).status == 401, "the cookie is for its folder alone"
+        assert s.get(folder + path, token=False).status == 401, "the folder is not the token"
+        assert s.get(folder + path, {"Cookie": f"silt={s.token[:-1]}"}, token=False).status == 401
+    assert s.get(folder + "?token=" + s.token, token=False).status == 401
+    assert serve(t).get(folder, cookie, token=False).status == 401, "another server has another"
     assert s.get("/api/1/echo?token=" + s.token, token=False).status == 401, "the token is for the page's address alone"
     r = s.get("/api/1/echo", token=False)
     assert r.json["schema"] == "silt.error/1" and r.json["error"] and r.json["fix"]

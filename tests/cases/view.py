@@ -33,9 +33,11 @@ def test_answers(t):
     s = view(t, trace, "--no-browser")
     page = s.get("/?token=" + s.token, token=False)
     cookie = {"Cookie": page.headers["Set-Cookie"].split(";")[0]}
-    assert s.get("/", cookie, token=False).body.startswith(b"<!doctype html>")
-    assert s.get("/page.js", cookie, token=False).headers["Content-Type"].startswith("text/javascript")
-    assert s.get("/page.css", cookie, token=False).headers["Content-Type"].startswith("text/css")
+    folder = page.headers["Location"]
+    assert s.get(folder, cookie, token=False).body.startswith(b"<!doctype html>")
+    assert s.get(folder + "page.js", cookie, token=False).headers["Content-Type"].startswith("text/javascript")
+    assert s.get(folder + "page.css", cookie, token=False).headers["Content-Type"].startswith("text/css")
+    assert s.get(folder + "api/1/trace", cookie, token=False).json == s.ask("trace")
     for question in ANSWERS:
         answer = s.ask(question)
         assert answer["schema"].startswith("silt."), question

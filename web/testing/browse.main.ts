@@ -8,10 +8,11 @@ import { brush, compare, deep, keyboard, offline, search } from "./browse_tasks"
 import { follow } from "./browse_follow";
 import { frames } from "./browse_frames";
 import { names } from "./browse_names";
+import { neighbour } from "./browse_neighbour";
 import { pictures } from "./browse_pictures";
 import { window_ } from "./browse_window";
 
-const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, keyboard, compare, brush, follow, deep, offline, frames, names, pictures };
+const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, keyboard, compare, brush, follow, deep, offline, frames, names, neighbour, pictures };
 
 const task = TASKS[process.argv[2] ?? ""];
 if (!task) throw new Error(`no task '${process.argv[2]}': one of ${Object.keys(TASKS).join(", ")}`);
