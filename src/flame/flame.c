@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the trace, or both, once, and makes the pictures out of the answers. */
+/* Asks the trace, or both, once, and makes the picture out of the answers. */
 #include "flame/flame.h"
 
 #include <errno.h>
@@ -8,8 +8,6 @@
 #include "flame/flame_write.h"
 #include "flame/process_parts.h"
 #include "show/opened.h"
-
-enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
 /* One trace. */
 struct side {
@@ -28,8 +26,7 @@ struct asking {
         size_t n_sides;
         struct text_pool texts;
         struct arena *arena; /* words */
-        struct picture pictures[MAX_PICTURES];
-        size_t n_pictures;
+        struct picture picture;
         struct timeline timeline;
 };
 
@@ -149,12 +146,12 @@ static bool is_shallow(const struct graph *g) {
                graph_last_row(g, visible) <= FLAME_SHALLOW_DEPTH;
 }
 
-static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
-        struct picture *p = &k->pictures[k->n_pictures++];
+static void make_picture(struct asking *k) {
+        struct picture *p = &k->picture;
         double share_pct = k->o->ask.request->min_share_pct;
         struct words_source says[GRAPH_N_SIDES] = {0};
-        struct drawn d = {.metric = m,
-                          .is_reversed = is_reversed,
+        struct drawn d = {.metric = k->sides[0].view.metric,
+                          .is_reversed = k->o->is_reversed,
                           .min_share = share_pct >= 0 ? share_pct / 100 : FLAME_MIN_SHARE};
 
         make_graph(k, &p->graph, &d);
@@ -169,33 +166,8 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
         words_find(&p->words, &p->graph, says, k->o, k->arena);
 }
 
-/* Beside the metric asked for. Growth since the start is what is live at the end; of two large traces all metrics would
- * take longer than people like to wait. */
-static bool is_worth_a_picture(const struct asking *k, enum query_metric m) {
-        if (m == QUERY_GROWTH)
-                return k->sides[GRAPH_NEW].resolved.scope.from_ns > 0;
-        return k->n_sides == 1 || m == QUERY_PEAK || m == QUERY_END;
-}
-
-/* The one asked for comes first; a page has the other direction and the other metrics too. */
-static void make_pictures(struct asking *k) {
-        enum query_metric chosen = k->sides[0].view.metric;
-        bool is_reversed = k->o->is_reversed;
-
-        make_picture(k, chosen, is_reversed);
-        if (!k->o->is_page)
-                return;
-        make_picture(k, chosen, !is_reversed);
-        for (int m = 0; m < QUERY_N_METRICS; m++) {
-                if (m == (int)chosen || !is_worth_a_picture(k, (enum query_metric)m))
-                        continue;
-                make_picture(k, (enum query_metric)m, false);
-        }
-}
-
 static void asking_done(struct asking *k) {
-        for (size_t i = 0; i < k->n_pictures; i++)
-                graph_done(&k->pictures[i].graph);
+        graph_done(&k->picture.graph);
         for (size_t i = 0; i < k->n_sides; i++) {
                 parts_done(&k->sides[i].parts);
                 query_answer_free(k->sides[i].answer);
@@ -248,12 +220,9 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
         for (size_t i = 0; r >= 0 && i < k.n_sides; i++)
                 timeline_ask(&k.timeline, &k.sides[i].view, i);
         if (r >= 0) {
-                make_pictures(&k);
-                ret->n_frames = k.pictures[0].graph.frames.n - 1;
-                if (o->is_page)
-                        write_page(&text, k.pictures, k.n_pictures, &k.timeline, o);
-                else
-                        write_svg(&text, k.pictures, &k.timeline, o);
+                make_picture(&k);
+                ret->n_frames = k.picture.graph.frames.n - 1;
+                write_svg(&text, &k.picture, &k.timeline, o);
                 if (fwrite(text.bytes, 1, text.n, out) != text.n)
                         r = err_set_errno(reterr, errno ? -errno : -EIO,
                                           "cannot write the picture");
@@ -282,8 +251,8 @@ int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reve
         if (r >= 0)
                 r = ask_parts(&k, reterr);
         if (r >= 0) {
-                make_picture(&k, k.sides[0].view.metric, is_reversed);
-                write_json(out, &k.pictures[0], &k.sides[0].view, k.sides[0].answer);
+                make_picture(&k);
+                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer);
         }
         asking_done(&k);
         return r;

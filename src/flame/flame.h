@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flame graphs: a picture of who asked for the memory, as SVG or as a page of HTML. docs/flame.md tells how it is read. */
+/* Flame graphs: a picture of who asked for the memory, as SVG. docs/flame.md tells how it is read. */
 #pragma once
 
 #include <stdio.h>
@@ -21,9 +21,8 @@ struct flame_options {
         struct show_options ask; /* of a difference: about the newer trace */
         const char *old_path;    /* the trace to compare with; NULL: none */
         const char *title;       /* NULL: what is seen, in a sentence */
-        uint32_t width_px;       /* of SVG; a page is as wide as its window */
-        bool is_reversed;        /* from the code that asked outwards */
-        bool is_page;            /* HTML, not SVG */
+        uint32_t width_px;
+        bool is_reversed; /* from the code that asked outwards */
 };
 #define FLAME_OPTIONS_DEFAULT                                                                      \
         ((struct flame_options){.ask = SHOW_OPTIONS_DEFAULT, .width_px = FLAME_WIDTH_PX})

@@ -22,6 +22,8 @@ export interface Source {
   answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: (share: number) => void): Promise<Answers[N]>;
   /** Written into a file: only what is in it can be answered. */
   readonly isFile: boolean;
+  /** What a file was written for: its fixed keys hold in every answer. */
+  readonly writtenFor?: { readonly title: string | null; readonly fixed: Keys };
   /** Windows begin and end at these; none: anywhere. */
   readonly edges_s?: readonly number[];
 }

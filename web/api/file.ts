@@ -5,9 +5,10 @@ import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
 import { isFilter, type Keys } from "../model/state";
-import { amount } from "../model/units";
+import { amount, duration } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
 import { Refused, type Source } from "./ask";
+import { array, boolean, nullable, number, object, string, strings } from "./check";
 import { columns as columnsCheck, type Columns } from "./columns";
 import type { Detail } from "./detail";
 import type { Report } from "./report";
@@ -19,7 +20,24 @@ const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "tempor
 export interface FileData {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly columns: Columns;
+  readonly for: WrittenFor;
 }
+
+/** What the file was written for. Answers that columns cannot give are of this window and this metric. */
+export interface WrittenFor {
+  readonly title: string | null;
+  /** Process and filters: they hold in all of it. */
+  readonly fixed: Keys;
+  readonly from_s: number | null;
+  readonly to_s: number | null;
+  readonly by: string;
+  readonly reversed: boolean;
+  readonly full: boolean;
+}
+
+const writtenFor = object({
+  title: nullable(string), fixed: array(strings), from_s: nullable(number), to_s: nullable(number), by: string, reversed: boolean, full: boolean,
+});
 
 /** The document as `silt html` writes it: JSON, gzip, base64. */
 export async function readFileData(encoded: string): Promise<FileData> {
@@ -29,7 +47,8 @@ export async function readFileData(encoded: string): Promise<FileData> {
   if (typeof data !== "object" || data === null || !("answers" in data) || typeof data.answers !== "object" || data.answers === null)
     throw new Refused("this file is incomplete", "write it again with silt html");
   const answers = data.answers as Record<string, unknown>;
-  return { answers, columns: columnsCheck(answers["columns"], "columns") };
+  const wanted = writtenFor(data, "file");
+  return { answers, columns: columnsCheck(answers["columns"], "columns"), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
 }
 
 interface Asked {
@@ -37,6 +56,8 @@ interface Asked {
   readonly from: number;
   readonly to: number;
   readonly isWhole: boolean;
+  /** The window the file was written for. */
+  readonly isItsWindow: boolean;
   readonly metric: Metric;
 }
 
@@ -63,19 +84,33 @@ function momentOf(name: string, data: FileData): number {
 function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const of = new Map(keys);
   const process = of.get("process");
-  if (process !== undefined && process !== "all") throw new Refused("this file has all processes together only", `choose all processes, or ${OPEN}`, "process");
+  if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
   const filter = keys.find(([key]) => isFilter(key) && !(key === "site" && name === "detail"));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
-  const by = of.get("by") ?? "peak";
+  const by = of.get("by") ?? (of.has("at") ? "end" : "peak");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
   const end = timeOf(of.get("at"), data) ?? timeOf(of.get("to"), data);
   const [from, to] = snap(data.columns, timeOf(of.get("from"), data), end);
-  return { of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, metric: by as Metric };
+  const [itsFrom, itsTo] = snap(data.columns, data.for.from_s, data.for.to_s);
+  return {
+    of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, isItsWindow: from === itsFrom && to === itsTo, metric: by as Metric,
+  };
+}
+
+function fixedValue(data: FileData, key: string): string | undefined {
+  return data.for.fixed.find(([k]) => k === key)?.[1];
+}
+
+function refuseProcess(data: FileData): never {
+  const only = fixedValue(data, "process");
+  if (only !== undefined) throw new Refused(`this file has process ${only} only`, OPEN, "process");
+  throw new Refused("this file has all processes together only", `choose all processes, or ${OPEN}`, "process");
 }
 
 export function fileSource(data: FileData): Source {
   return {
     isFile: true,
+    writtenFor: data.for,
     edges_s: data.columns.edges_s,
     answer: async <N extends AnswerName>(name: N, keys: Keys): Promise<Answers[N]> => {
       await Promise.resolve();
@@ -87,14 +122,17 @@ export function fileSource(data: FileData): Source {
 function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "trace") return data.answers["trace"];
   if (name === "progress") return { schema: "silt.progress/1", share: null, text: null };
-  if (name === "diff") throw new Refused("this file has one recording and cannot compare", OPEN);
+  if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
   const asked = understand(name, keys, data);
   const c = data.columns;
   switch (name) {
     case "flame": {
-      const whole = checkAnswer("flame", data.answers["flame"]);
-      return flameFrom(c, { ...asked, isReversed: asked.of.has("reverse") }, huesOf(whole), whole);
+      const stored = checkAnswer("flame", data.answers["flame"]);
+      const isReversed = asked.of.has("reverse");
+      const isFull = asked.of.has("full");
+      if (asked.isItsWindow && asked.metric === stored.metric && isReversed === data.for.reversed && isFull === data.for.full) return stored;
+      return flameFrom(c, { ...asked, isReversed, isFull }, huesOf(stored), stored);
     }
     case "table": {
       const by = asked.of.get("group-by") ?? "site";
@@ -107,7 +145,7 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "detail": return detailFrom(data, asked);
     case "heat":
     case "threads":
-      if (!asked.isWhole) throw new Refused("this file has the blocks and threads of the whole recording only", `clear the window, or ${OPEN}`);
+      if (!asked.isItsWindow) throw new Refused(`this file has the blocks and threads of ${itsWindow(data)} only`, `choose it, or ${OPEN}`);
       return data.answers[name] ?? refuseMissing(name);
   }
 }
@@ -123,10 +161,28 @@ function shapedFrom(data: FileData, asked: Asked): unknown {
   throw new Refused("this file cannot answer that", OPEN);
 }
 
-/** Of a window the figures; findings are about the whole recording. */
+/** The window it was written for, in words. */
+function itsWindow(data: FileData): string {
+  const { from_s, to_s } = data.for;
+  if (from_s === null && to_s === null) return "the whole recording";
+  return `${duration(from_s ?? 0)} to ${duration(to_s ?? data.columns.edges_s[data.columns.edges_s.length - 1])}`;
+}
+
+/** Two recordings, as they were compared when the file was written. */
+function differenceFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
+  if (!keys.some(([key]) => key === "against")) throw new Refused("this file cannot compare windows", OPEN);
+  const asked = understand(name, keys.filter(([key]) => key !== "against"), data);
+  const found = name === "diff" ? data.answers[`diff?by=${asked.metric}`] : data.answers[`against?by=${asked.metric}${asked.of.has("reverse") ? "&reverse=1" : ""}`];
+  if (data.answers[`diff?by=${data.for.by}`] === undefined) throw new Refused("this file has one recording and cannot compare", OPEN);
+  if (found === undefined) throw new Refused(`this file does not compare by ${asked.metric}`, `choose ${data.for.by}, or open both with silt view OLD NEW`, "by");
+  if (!asked.isItsWindow) throw new Refused(`this file compares ${itsWindow(data)} only`, "choose it, or open both with silt view OLD NEW", "from");
+  return found;
+}
+
+/** As it was written; of another window the figures: findings are about the one it was written for. */
 function reportFrom(data: FileData, asked: Asked): Report {
   const whole = checkAnswer("report", data.answers["report"]);
-  if (asked.isWhole) return whole;
+  if (asked.isItsWindow) return whole;
   const c = data.columns;
   const f = figuresIn(c, asked.from, asked.to);
   const resident = timelineFrom(data, asked).rss_bytes.filter((value) => value !== null);
@@ -142,7 +198,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
     ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
     headline: `This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`,
     findings: [], sizes: null, lifetimes: null,
-    notes: [...whole.notes, "Findings are about the whole recording: clear the window to see them."],
+    notes: [...whole.notes, `Findings are about ${itsWindow(data)}: choose it to see them.`],
     top: [{
       metric: asked.metric,
       sites: largest.map((path) => ({
@@ -201,6 +257,6 @@ function sourceFrom(data: FileData, keys: Keys): unknown {
   const what = new Map(keys).get("what") ?? "";
   const found = data.answers[`source?what=${what}`];
   if (found === undefined) throw new Refused(`the source of ${what || "this function"} is not in this file`, OPEN, "what");
-  if (!asked.isWhole || asked.metric !== "peak") throw new Refused("this file has the source by peak, of the whole recording", `clear the window and choose peak, or ${OPEN}`);
+  if (!asked.isItsWindow || asked.metric !== data.for.by) throw new Refused(`this file has the source by ${data.for.by}, of ${itsWindow(data)}`, `choose them, or ${OPEN}`);
   return found;
 }

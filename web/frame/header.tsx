@@ -27,13 +27,15 @@ export function Header({ state, ask }: ViewProps) {
   const searched = get(state, "search") ?? "";
   const mode = modeText(trace);
   const program = visible(programOf(trace));
+  const title = ask.writtenFor?.title ? visible(ask.writtenFor.title) : null;
   useEffect(() => {
-    document.title = `${program} – silt`;
-  }, [program]);
+    document.title = `${title ?? program} – silt`;
+  }, [program, title]);
   return (
     <header class="header">
       <div class="header-row">
         <span class="brand">silt</span>
+        {title !== null && <span class="program-title">{title}</span>}
         <span class="program" title={visible(trace.command.join(" "))}>{program}</span>
         <span class="header-figures">
           <span>peak <b>{bytes(trace.peak.bytes)}</b></span>
@@ -42,7 +44,7 @@ export function Header({ state, ask }: ViewProps) {
           {mode && <span class="notice-text">{mode}</span>}
         </span>
         <span class="header-choices">
-          {trace.processes_in_all > 1 && (
+          {trace.processes_in_all > 1 && !ask.writtenFor?.fixed.some(([key]) => key === "process") && (
             <select class="choice" aria-label="Process" value={get(state, "process") ?? "all"}
                     onChange={(event) => ask.go({ set: { process: event.currentTarget.value === "all" ? null : event.currentTarget.value } })}>
               <option value="all">all {count(trace.processes_in_all)} processes</option>

@@ -44,7 +44,7 @@ export function Page({ source }: { source: Source }) {
   const state = store.state.value;
   const isDragging = store.isDragging.value;
   const ask: Ask | null = useMemo(
-    () => trace && { isFile: source.isFile, edges_s: source.edges_s, answer: source.answer.bind(source), trace, version: trace.version, go: store.go, isDragging },
+    () => trace && { isFile: source.isFile, writtenFor: source.writtenFor, edges_s: source.edges_s, answer: source.answer.bind(source), trace, version: trace.version, go: store.go, isDragging },
     [source, trace, isDragging],
   );
 

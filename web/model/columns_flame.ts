@@ -3,6 +3,7 @@
 import type { Columns } from "../api/columns";
 import type { Flame } from "../api/flame";
 import { besideOf, figuresIn, isCount, valueOf, type Metric } from "./columns";
+import { changeHue, HUE } from "./flame_colour";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 import { amount } from "./units";
 
@@ -27,6 +28,7 @@ const STATES: Readonly<Record<Metric, string>> = {
 export interface FlameWish {
   readonly metric: Metric;
   readonly isReversed: boolean;
+  readonly isFull: boolean;
   readonly from: number;
   readonly to: number;
 }
@@ -36,6 +38,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const names = [...c.names];
   const text = (value: string): number => names.push(value) - 1;
   const empty = text("");
+  const hidden = wish.isFull ? hiddenFrames(c) : new Set<number>();
   const rootName = text("all");
   const smallerName = text("smaller call paths");
   const isChange = wish.metric === "growth";
@@ -58,11 +61,11 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     const { node, parent, shade } = todo[i];
     const isFrame = node.frame >= 0;
     out.parent.push(parent);
-    out.name.push(isFrame ? c.frames.label[node.frame] : node.frame === SMALLER ? smallerName : rootName);
+    out.name.push(isFrame ? labelOf(c, node.frame, wish.isFull) : node.frame === SMALLER ? smallerName : rootName);
     out.function.push(isFrame ? c.frames.function[node.frame] : empty);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
-    out.hue.push(isChange ? changeHue(node.width, valueOf(node.total, wish.metric)) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);
+    out.hue.push(isChange ? changeHue(valueOf(node.total, wish.metric), null, node.width) : isFrame ? (hidden.has(node.frame) ? HUE.helper : (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE.system)) : node.frame === SMALLER ? HUE.rest : HUE.root);
     out.shade.push(shade % 3);
     out.width.push(node.width);
     out.value.push(valueOf(node.total, wish.metric));
@@ -81,18 +84,14 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   };
 }
 
-// As src/flame/graph.h numbers them.
-const HUE_SYSTEM = 33;
-const HUE_REST = 34;
-const HUE_ROOT = 35;
-const HUE_SAME = 46;
-const STEPS = 5;
+/** Frames that are drawn only where everything is: each is hidden in all paths, or in none. */
+function hiddenFrames(c: Columns): ReadonlySet<number> {
+  return new Set(c.path_frames.flatMap((frames) => frames.filter((frame) => frame < 0).map((frame) => -1 - frame)));
+}
 
-/** How far what grew, or shrank, is from all that moved below it. */
-function changeHue(width: number, total: number): number {
-  if (width === 0 || total === 0) return HUE_SAME;
-  const step = Math.max(1, Math.round((Math.abs(total) / width) * STEPS));
-  return total > 0 ? HUE_SAME + step : HUE_SAME - step;
+/** Everything has its long name. */
+function labelOf(c: Columns, frame: number, isFull: boolean): number {
+  return isFull && c.names[c.frames.function[frame]] !== "" ? c.frames.function[frame] : c.frames.label[frame];
 }
 
 /** What each colour's code asked for itself, the largest first. */
@@ -110,5 +109,5 @@ function coloursOf(c: Columns, root: TreeNode, hues: ReadonlyMap<string, number>
   return [...sums]
     .sort((a, b) => b[1] - a[1])
     .slice(0, 14)
-    .map(([name, sum]) => ({ hue: hues.get(name) ?? HUE_SYSTEM, name, share: root.width > 0 ? sum / root.width : 0 }));
+    .map(([name, sum]) => ({ hue: hues.get(name) ?? HUE.system, name, share: root.width > 0 ? sum / root.width : 0 }));
 }
