@@ -182,6 +182,9 @@ static enum MHD_Result reply_answer(struct exchange *x) {
                                    "ask about a shorter window");
         if (q->result < 0)
                 return reply_failure(x, status_of(q->result), &q->err);
+        if (!server_hold_answer(x->server, x, n))
+                return reply_error(x, 503, "answers that nobody reads take 512 MiB", NULL,
+                                   "read them, or close their connections");
         snprintf(version, sizeof(version), "%llu", (unsigned long long)q->version);
         bytes = TAKE_PTR(q->text.bytes);
         q->text = (struct str){0};
