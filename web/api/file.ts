@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
-import { figuresIn, figuresOf, isCount, liveOver, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
+import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
+import { METRIC_WORDS } from "../model/chips";
+import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
 import { amount, duration } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
@@ -14,8 +16,12 @@ import type { Detail } from "./detail";
 import type { Report } from "./report";
 import type { Timeline } from "./timeline";
 
-const OPEN = "open the recording with silt view";
+const OPEN = "open the recording with silt view FILE";
+const SOURCE = "source?what=";
 const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "temporary", "growth"];
+
+/** What a detail may be about. */
+const DETAILS = ["site", "function", "module"] as const;
 
 export interface FileData {
   readonly answers: Readonly<Record<string, unknown>>;
@@ -85,7 +91,7 @@ function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const of = new Map(keys);
   const process = of.get("process");
   if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
-  const filter = keys.find(([key]) => isFilter(key) && !(key === "site" && name === "detail"));
+  const filter = keys.find(([key]) => isFilter(key) && !(name === "detail" && (DETAILS as readonly string[]).includes(key)));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
   const by = of.get("by") ?? (of.has("at") ? "end" : "peak");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
@@ -112,6 +118,7 @@ export function fileSource(data: FileData): Source {
     isFile: true,
     writtenFor: data.for,
     edges_s: data.columns.edges_s,
+    sources: new Set(Object.keys(data.answers).filter((key) => key.startsWith(SOURCE)).map((key) => key.slice(SOURCE.length))),
     answer: async <N extends AnswerName>(name: N, keys: Keys): Promise<Answers[N]> => {
       await Promise.resolve();
       return checkAnswer(name, answerFrom(data, name, keys));
@@ -212,7 +219,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
 
 function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
   return allFrames(c, path).map((frame) => ({
-    function: c.names[c.frames.function[frame]] || c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+    function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
     module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame],
   }));
 }
@@ -232,20 +239,40 @@ function timelineFrom(data: FileData, asked: Asked): Timeline {
   };
 }
 
+/** The paths a detail is about: one of them, or those through a function or a module. */
+function pathsOf(c: Columns, of: ReadonlyMap<string, string>): readonly number[] {
+  const every = c.paths.map((_, path) => path);
+  const site = of.get("site");
+  if (site !== undefined) {
+    const one = c.paths.indexOf(Number(site));
+    if (one < 0) throw new Refused("this call path is not among those in the file", OPEN, "site");
+    const shown = pathKey(c, one);
+    return every.filter((path) => path === one || pathKey(c, path) === shown);
+  }
+  const name = plainText(of.get("function") ?? ""), module = plainText(of.get("module") ?? "");
+  const isIn = (frame: number): boolean => (name !== "" ? isFunction(c, frame, name) : c.names[c.frames.module[frame]] === module);
+  const found = every.filter((path) => allFrames(c, path).some(isIn));
+  if (found.length === 0) throw new Refused(`${name || module || "this"} is not among the call paths in the file`, OPEN);
+  return found;
+}
+
 function detailFrom(data: FileData, asked: Asked): Detail {
   const c = data.columns;
-  const site = Number(asked.of.get("site") ?? "0");
-  const path = c.paths.indexOf(site);
-  if (path < 0) throw new Refused("this call path is not among those in the file", OPEN, "site");
+  const paths = pathsOf(c, asked.of);
   const f = figuresIn(c, asked.from, asked.to);
-  const live = liveOver(c, new Set([path]));
+  const value = (path: number): number => valueOf(figuresOf(f, path), asked.metric);
+  const sum = (list: Float64Array): number => paths.reduce((all, path) => all + list[path], 0);
+  const largest = paths.reduce((a, b) => (value(b) > value(a) ? b : a));
+  const live = liveOver(c, new Set(paths));
+  const unit = isCount(asked.metric) ? "count" : "bytes";
   return {
-    schema: "silt.detail/1", sentence: `${amount(valueOf(figuresOf(f, path), asked.metric), isCount(asked.metric) ? "blocks" : "bytes")} by ${asked.metric}`,
+    schema: "silt.detail/1", sentence: `${amount(paths.reduce((all, path) => all + value(path), 0), unit)} ${METRIC_WORDS[asked.metric] ?? asked.metric}.`,
     totals: {
-      allocations: f.count[path], bytes_allocated: f.allocated_bytes[path], temporary_allocations: f.temporary[path],
-      peak_live_bytes: f.peak_bytes[path], peak_live_blocks: f.peak_blocks[path], end_live_bytes: f.end_bytes[path], end_live_blocks: f.end_blocks[path],
+      allocations: sum(f.count), bytes_allocated: sum(f.allocated_bytes), temporary_allocations: sum(f.temporary),
+      peak_live_bytes: sum(f.peak_bytes), peak_live_blocks: sum(f.peak_blocks), end_live_bytes: sum(f.end_bytes), end_live_blocks: sum(f.end_blocks),
     },
-    site, unfiltered: undefined, stack: stackOf(c, path), stacks_in_all: 1, history: { at_s: c.edges_s.slice(1), live_bytes: live.bytes, live_blocks: live.blocks },
+    site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), stacks_in_all: paths.length,
+    history: { at_s: c.edges_s.slice(asked.from + 1, asked.to + 1), live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) },
     sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
     unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
   };
@@ -255,7 +282,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
 function sourceFrom(data: FileData, keys: Keys): unknown {
   const asked = understand("source", keys.filter(([key]) => key !== "what"), data);
   const what = new Map(keys).get("what") ?? "";
-  const found = data.answers[`source?what=${what}`];
+  const found = data.answers[`${SOURCE}${what}`];
   if (found === undefined) throw new Refused(`the source of ${what || "this function"} is not in this file`, OPEN, "what");
   if (!asked.isItsWindow || asked.metric !== data.for.by) throw new Refused(`this file has the source by ${data.for.by}, of ${itsWindow(data)}`, `choose them, or ${OPEN}`);
   return found;

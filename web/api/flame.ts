@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // silt.flame/1: the boxes of a flame graph, by column. The root is first, parents come before children.
+import { said } from "./common";
 import { array, boolean, literal, nullable, number, numbers, object, sameLength, string, strings, type Check, type Checked } from "./check";
 
 export const KINDS = ["root", "frame", "rest", "process", "line"] as const;
 
 const fields = object({
-  schema: literal("silt.flame/1"), metric: string, reversed: boolean, whole: number, unit: string, sentence: string, doubts: strings,
+  schema: literal("silt.flame/1"), metric: string, reversed: boolean, whole: number, unit: string, sentence: said, doubts: strings,
   is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, hue: numbers, shade: numbers,
   width: numbers, value: numbers, beside: numbers, was: nullable(numbers), kind: numbers, rest: numbers, site: numbers,
   colours: array(object({ hue: number, name: string, share: number })),

@@ -9,7 +9,7 @@ const process = object({
 });
 export type ProcessLife = Checked<typeof process>;
 
-const mapping = object({ peak_bytes: number, end_bytes: number, mapped_bytes: number, reserved_bytes: number, calls: number, stack });
+const mapping = object({ peak_bytes: number, end_bytes: number, mapped_bytes: number, reserved_bytes: number, calls: number, stack, shown: optional(number) });
 
 export const threads = object({
   schema: literal("silt.threads/1"), has_figures: boolean,

@@ -8,9 +8,10 @@ import { chipsOf, FILTER_HINTS, FILTER_WORDS, isCountMetric, wholeWords } from "
 import { question } from "../model/state";
 import { bytes, count, share, signedBytes } from "../model/units";
 import { visible } from "../model/visible";
+import type { Span } from "../model/window";
 
-export function Chips({ state, ask }: ViewProps) {
-  const chips = chipsOf(state, ask.trace);
+export function Chips({ state, ask, answered }: ViewProps & { answered: Span | null }) {
+  const chips = chipsOf(state, ask.trace, answered);
   const isNarrow = (ask.writtenFor?.fixed.length ?? 0) > 0;
   return (
     <div class="chips">
@@ -21,8 +22,9 @@ export function Chips({ state, ask }: ViewProps) {
       ))}
       {chips.map((chip) => (
         <span class="chip" key={`${chip.key}=${chip.value}`}>
-          <span class="chip-label">{chip.label}</span> <span class="chip-value" title={visible(chip.value)}>{visible(chip.value)}</span>
-          <button class="chip-remove" aria-label={`Remove ${chip.label} ${chip.value}`} onClick={() => ask.go(chip.removal)}>✕</button>
+          <span class="chip-label">{chip.label}</span> <span class="chip-value" title={chip.note ?? visible(chip.value)}>{visible(chip.value)}</span>
+          {chip.note !== undefined && <span class="chip-label" title={chip.note}>nearest known</span>}
+          <button class="chip-remove" aria-label={`Remove ${chip.label} ${visible(chip.value)}`} onClick={() => ask.go(chip.removal)}>✕</button>
         </span>
       ))}
       {!ask.isFile && <AddFilter state={state} ask={ask} />}

@@ -44,7 +44,8 @@ export function Header({ state, ask }: ViewProps) {
           {mode && <span class="notice-text">{mode}</span>}
         </span>
         <span class="header-choices">
-          {trace.processes_in_all > 1 && !ask.writtenFor?.fixed.some(([key]) => key === "process") && (
+          {trace.processes_in_all > 1 && ask.isFile && !ask.writtenFor?.fixed.some(([key]) => key === "process") && <span class="quiet" title="Of a single process: silt view FILE">all {count(trace.processes_in_all)} processes together</span>}
+          {trace.processes_in_all > 1 && !ask.isFile && (
             <select class="choice" aria-label="Process" value={get(state, "process") ?? "all"}
                     onChange={(event) => ask.go({ set: { process: event.currentTarget.value === "all" ? null : event.currentTarget.value } })}>
               <option value="all">all {count(trace.processes_in_all)} processes</option>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Call paths merged to a tree, for the flame graph and the tree of a page in one file.
 import type { Columns } from "../api/columns";
-import { addFigures, allFrames, figuresOf, functionKey, noFigures, shownFrames, valueOf, type FigureSet, type Metric, type WindowFigures } from "./columns";
+import { addFigures, allFrames, figuresOf, functionKey, isFunction, noFigures, shownFrames, valueOf, type FigureSet, type Metric, type WindowFigures } from "./columns";
 
 export interface TreeNode {
   readonly frame: number; // -1: the root; -2: the smaller call paths
@@ -33,7 +33,7 @@ function ordered(c: Columns, path: number, wish: TreeWish): readonly number[] | 
   const { label, direction } = wish.through;
   let at = -1;
   frames.forEach((frame, i) => {
-    if (c.names[c.frames.label[frame]] === label || c.names[c.frames.function[frame]] === label) at = i; // the outermost
+    if (isFunction(c, frame, label)) at = i; // the outermost
   });
   if (at < 0) return null;
   return direction === "callers" ? frames.slice(at) : frames.slice(0, at + 1).reverse();

@@ -5,9 +5,10 @@ import type { Lifetimes, Sizes } from "../api/common";
 import type { Finding, Report } from "../api/report";
 import { useAnswer } from "../api/use";
 import { METRIC_WORDS } from "../model/chips";
+import { emptiness } from "../model/emptiness";
 import { place } from "../model/spread";
 import { get, question } from "../model/state";
-import { stepOf } from "../model/step";
+import { fileCan, stepOf } from "../model/step";
 import { bytes, count, duration, plural, share } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "../widgets/bars";
@@ -31,7 +32,7 @@ export function OverviewView({ state, ask }: ViewProps) {
               {report.findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
             </div>
           ) : (
-            <p class="quiet">No finding: nothing grows, leaks or is temporary to a degree that stands out.</p>
+            <p class="quiet">{report.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>
           )}
           <Totals report={report} />
           <div class="overview-parts">
@@ -65,7 +66,8 @@ function splitSubject(finding: Finding): readonly [subject: string, rest: string
 }
 
 function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
-  const step = stepOf(finding);
+  const next = stepOf(finding);
+  const step = next && (!ask.isFile || fileCan(next.change)) ? next : null;
   const [subject, rest] = splitSubject(finding);
   const site = ask.isFile ? undefined : finding.site?.site; // a file knows the whole timeline alone
   const history = useAnswer(ask, "timeline", site ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["site", String(site)]] : null);
@@ -88,11 +90,11 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
 function Totals({ report }: { report: Report }) {
   const t = report.totals;
   const figures: readonly (readonly [value: string, name: string])[] = [
-    [bytes(t.peak_live_bytes), `peak, at ${duration(t.peak_at_s)}`],
+    [bytes(t.peak_live_bytes), t.peak_live_bytes > 0 ? `peak, at ${duration(t.peak_at_s)}` : "peak"],
     [bytes(t.end_live_bytes), `at the end, ${plural(t.end_live_blocks, "block")}`],
     [bytes(t.bytes_allocated), "allocated"],
-    [count(t.allocations), "allocations"],
-    [share(t.temporary_allocations, t.allocations), "temporary"],
+    [count(t.allocations), t.allocations === 1 ? "allocation" : "allocations"],
+    ...(t.allocations > 0 ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
     [bytes(t.peak_rss_bytes), "resident at most"],
     [count(t.threads), t.threads === 1 ? "thread" : "threads"],
     ...(Number.isFinite(t.sites) ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
@@ -120,7 +122,7 @@ function Largest({ state, ask }: ViewProps) {
           const column = { peak: table.peak_bytes, end: table.end_bytes, allocated: table.allocated_bytes, count: table.count, temporary: table.temporary, growth: table.growth_bytes }[metric] ?? table.peak_bytes;
           const isCount = metric === "count" || metric === "temporary";
           const most = Math.max(1, ...column.map(Math.abs));
-          if (table.rows === 0) return <p class="quiet">No block is selected: remove a filter, or choose another window.</p>;
+          if (table.rows === 0) return <p class="quiet">{emptiness(state, ask.trace).why}</p>;
           return (
             <div role="list">
               {column.slice(0, LARGEST).map((value, i) => (

@@ -96,7 +96,7 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
       key: "spark", title: "over time", hint: "Live bytes over the window, of the largest rows", minPx: SPARK_PX + 16,
       cell: (row) => {
         const values = histories.get(identity(answer, row));
-        return values ? <Spark values={values} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";
+        return values ? <Spark values={values} at_s={first.spark_at_s} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";
       },
     });
   return columns;
