@@ -301,3 +301,68 @@ def test_frames(t):
     assert saw["count"] != saw["scrolled"], saw
     t.notes.append(f"{saw['count']}: {saw['table']['per_s']:.0f} frames a second; flame graph {saw['flame']['per_s']:.0f}")
     assert saw["table"]["per_s"] > 3 and saw["flame"]["per_s"] > 3, saw
+
+
+UNNAMED = """
+#include <stdlib.h>
+#include <string.h>
+void *kept[64];
+static __attribute__((noinline)) void *hidden(int i) { void *p = malloc(1000 + i); memset(p, 1, 1000); return p; }
+__attribute__((noinline)) void *shown(int i) { void *p = hidden(i); kept[i] = p; return p; }
+static __attribute__((noinline)) void *other(int i) { return kept[i] = malloc(10); }
+int main(void) { for (int i = 0; i < 32; i++) shown(i); for (int i = 32; i < 64; i++) other(i); return 0; }
+"""
+
+
+def built(t, name, text, *options):
+    source, program = t.path(f"{name}.c"), t.path(name)
+    with open(source, "w", encoding="ascii") as f:
+        f.write(text)
+    r = run(["gcc", "-O1", *options, source, "-o", program])
+    assert r.code == 0, r.errors
+    return program
+
+
+def test_unnamed(t):
+    """Code without a name is a row, a frame and a filter like any other: its figures are its own, and no link is a dead end."""
+    program = built(t, "unnamed", UNNAMED, "-rdynamic")
+    assert run(["strip", "-s", program]).code == 0
+    trace = recorded(t, program)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "unnamed", view.url)
+    assert saw["label"].startswith("unnamed+0x"), saw["rows"]
+    at = saw["rows"][0].index("allocated")
+    row = next(row for row in saw["rows"] if row[0] == saw["label"])
+    assert int(row[at]) == sum(1000 + i for i in range(32)), saw["rows"]
+    assert saw["detail"]["name"] == saw["label"], saw["detail"]
+    assert saw["detail"]["sentence"].startswith(size_text(int(row[at]))), (saw["detail"], row)
+    assert saw["filtered"].startswith(f"= {size_text(int(row[at]))}"), saw["filtered"]
+    assert any(frame["name"].startswith("unnamed+0x") for frame in saw["frames"]), saw["frames"]
+    for frame in saw["frames"]:
+        assert frame["refusals"] == 0 and not frame["sentence"].startswith("0 B"), frame
+    function = saw["blocks"][0].index("function")
+    have = {one[function] for one in saw["blocks"][1:]}
+    assert saw["label"] in have and not {"__libc_start_main", "_start"} & have, have
+
+
+def test_alone(t):
+    """A page in one file offers nothing that it refuses; of a program that allocates nothing every view says so."""
+    page = t.path("t.html")
+    assert t.silt.command("html", recorded(t, t.program("fork_tree")), "-o", page).code == 0
+    saw, _ = browse(t, "alone", "file://" + page, offline=True)
+    for view, one in saw["views"].items():
+        assert one["refusals"] == 0 and len(one["text"]) > 20, f"{view}: {one}"
+        assert not {"Process", "stack by"} & set(one["selects"]), f"{view}: {one['selects']}"
+        assert not {"+ filter", "First half, second half"} & set(one["buttons"]), f"{view}: {one['buttons']}"
+    assert "silt view" in saw["views"]["compare"]["text"] and "silt view" in saw["views"]["blocks"]["text"]
+    for one in saw["details"]:
+        assert one["refusals"] == 0, one
+    assert all(one["text"] for one in saw["details"] if one["group"] in ("site", "function", "module")), saw["details"]
+    trace = recorded(t, built(t, "empty", "int main(void) { return 0; }\n"), name="empty.silt")
+    with View(t, trace) as view:
+        saw, _ = browse(t, "alone", view.url)
+    for view_name in ("tree", "sites", "source", "blocks"):
+        text = saw["views"][view_name]["text"]
+        assert "made no allocation" in text and saw["views"][view_name]["refusals"] == 0, f"{view_name}: {text}"
+    for view_name, one in saw["views"].items():
+        assert "--" not in one["text"] and "NEW" not in one["text"], f"{view_name}: {one['text']}"

@@ -128,7 +128,7 @@ export function fileSource(data: FileData): Source {
 
 function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "trace") return data.answers["trace"];
-  if (name === "progress") return { schema: "silt.progress/1", share: null, text: null };
+  if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0 };
   if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
   const asked = understand(name, keys, data);

@@ -78,21 +78,21 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
     const frames = rows.map(frameOf);
     return [
       { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: rows.map((b) => b.at_s), cell: (i) => moment(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
-      { key: "bytes", title: "size", isNumber: true, minPx: 80, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
+      { key: "bytes", title: "size", isNumber: true, minPx: 64, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
       {
-        key: "age", title: "lived", isNumber: true, minPx: 88, values: rows.map((b) => b.age_s ?? Number.NaN),
+        key: "age", title: "lived", isNumber: true, minPx: 80, values: rows.map((b) => b.age_s ?? Number.NaN),
         cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
         copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
       },
       ...(rows.some((b) => b.stands_for !== undefined)
         ? [{ key: "stands", title: "stands for", hint: "So many blocks of its size were allocated for one that was sampled, on average", isNumber: true, minPx: 80, values: rows.map((b) => b.stands_for ?? 1), cell: (i: number) => count(rows[i].stands_for ?? 1), copy: (i: number) => String(rows[i].stands_for ?? 1) }]
         : []),
-      { key: "thread", title: "thread", isMinor: true, minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
+      { key: "thread", title: "thread", isMinor: true, minPx: 56, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
       {
-        key: "function", title: "function", minPx: 128, grow: 3, values: frames.map((f) => (f ? frameName(f) : "")),
+        key: "function", title: "function", minPx: 112, grow: 3, values: frames.map((f) => (f ? frameName(f) : "")),
         cell: (i) => <Name text={visible(nameOf(frames[i]))} />, tip: (i) => rows[i].stack.map((f) => `${frameName(f) || "(unknown)"}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => nameOf(frames[i]),
       },
-      { key: "place", title: "place", isMinor: true, minPx: 88, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+      { key: "place", title: "place", isMinor: true, minPx: 80, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
     ];
   }, [rows]);
   return (
