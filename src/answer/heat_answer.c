@@ -116,9 +116,8 @@ static int refuse_too_many(const struct question *k, struct err *reterr) {
         uint64_t begin_ns = MAX(scope->from_ns, k->v->detail_from_ns);
         uint64_t end_ns = MIN(scope->to_ns, k->v->end_ns);
         uint64_t known_ns = k->v->end_ns - MIN(k->v->detail_from_ns, k->v->end_ns);
-        double share = known_ns && end_ns > begin_ns
-                               ? (double)(end_ns - begin_ns) / (double)known_ns
-                               : 0;
+        double share =
+                known_ns && end_ns > begin_ns ? (double)(end_ns - begin_ns) / (double)known_ns : 0;
         uint64_t n_events = k->v->n_events - MIN(k->v->n_dropped_events, k->v->n_events);
         struct unit_text n;
 

@@ -658,10 +658,8 @@ static void test_bounded_timeline(void **state) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_random_traces),
-                cmocka_unit_test(test_bytes_read),
-                cmocka_unit_test(test_guesses),
-                cmocka_unit_test(test_bounded),
+                cmocka_unit_test(test_random_traces),    cmocka_unit_test(test_bytes_read),
+                cmocka_unit_test(test_guesses),          cmocka_unit_test(test_bounded),
                 cmocka_unit_test(test_bounded_timeline),
         };
 

@@ -133,7 +133,7 @@ function Largest({ state, ask }: ViewProps) {
                   <span class="largest-value number">{isCount ? count(value) : bytes(value)}</span>
                 </button>
               ))}
-              <button class="link" onClick={() => ask.go({ view: "sites" })}>all {plural(table.rows_in_all, "call path")}</button>
+              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": null } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
             </div>
           );
         }}
@@ -156,8 +156,9 @@ function SizesPart({ sizes }: { sizes: Sizes }) {
 }
 
 function LifetimesPart({ lifetimes }: { lifetimes: Lifetimes }) {
-  const used = lifetimes.buckets;
-  if (!used.some((b) => b.blocks > 0)) return null;
+  const filled = lifetimes.buckets.map((b, i) => (b.blocks > 0 ? i : -1)).filter((i) => i >= 0);
+  if (filled.length === 0) return null;
+  const used = lifetimes.buckets.slice(filled[0], filled[filled.length - 1] + 1);
   const last = used[used.length - 1];
   return (
     <section class="part">

@@ -11,7 +11,7 @@ import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration, plural } from "../model/units";
+import { bytes, count, duration, plural, share } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -45,13 +45,13 @@ export function ThreadsView({ state, ask }: ViewProps) {
 
 function sentence(a: Threads): string {
   const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.processes_in_all, "process", "processes")}`;
+  if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.processes_in_all, "process", "processes")}.`;
   if (!a.has_figures || a.threads.length === 0) return `${who}.`;
   const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
   const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);
   const foreign = a.threads.reduce((sum, thread) => sum + (thread.freed_for_others ?? 0), 0);
   const frees = a.threads.reduce((sum, thread) => sum + (thread.frees ?? 0), 0);
-  const share = all > 0 ? Math.round((100 * (most.allocations ?? 0)) / all) : 0;
-  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share} % of the ${count(all)} allocations` : `, ${plural(all, "allocation")}`;
+  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share(most.allocations ?? 0, all)} of the ${count(all)} allocations` : `, ${plural(all, "allocation")}`;
   return `${who}${first}${foreign > 0 && frees > 0 ? `; ${plural(foreign, "block")} of ${count(frees)} freed came from another thread` : ""}.`;
 }
 
