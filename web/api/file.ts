@@ -181,8 +181,8 @@ function differenceFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   const asked = understand(name, keys.filter(([key]) => key !== "against"), data);
   const found = name === "diff" ? data.answers[`diff?by=${asked.metric}`] : data.answers[`against?by=${asked.metric}${asked.of.has("reverse") ? "&reverse=1" : ""}`];
   if (data.answers[`diff?by=${data.for.by}`] === undefined) throw new Refused("this file has one recording and cannot compare", OPEN);
-  if (found === undefined) throw new Refused(`this file does not compare by ${asked.metric}`, `choose ${data.for.by}, or open both with silt view OLD NEW`, "by");
-  if (!asked.isItsWindow) throw new Refused(`this file compares ${itsWindow(data)} only`, "choose it, or open both with silt view OLD NEW", "from");
+  if (found === undefined) throw new Refused(`this file does not compare by ${asked.metric}`, `choose ${data.for.by}, or open both with silt view BEFORE AFTER`, "by");
+  if (!asked.isItsWindow) throw new Refused(`this file compares ${itsWindow(data)} only`, "choose it, or open both with silt view BEFORE AFTER", "from");
   return found;
 }
 

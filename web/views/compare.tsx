@@ -18,7 +18,7 @@ import { Picture } from "./flame";
 const ROWS = 500;
 
 export function CompareView({ state, ask }: ViewProps) {
-  if (ask.isFile) return <Empty title="Compare" why="A page in one file has one recording and the answers about it. To compare two windows or two recordings, start silt view FILE, or silt view BEFORE AFTER." />;
+  if (ask.isFile && !ask.trace.old) return <Empty title="Compare" why="This file has one recording and the answers about it. To compare two windows or two recordings, start silt view FILE, or silt view BEFORE AFTER." />;
   return <Comparison state={state} ask={ask} />;
 }
 
@@ -72,7 +72,7 @@ function SidePicker({ state, ask, sides }: ViewProps & { sides: Sides }) {
     return (
       <p class="quiet">
         <b>Before</b> {visible(ask.trace.old?.file ?? "")} · <b>Now</b> {visible(ask.trace.file)}{" "}
-        <button type="button" class="link" onClick={() => ask.go(halves(ask.trace))}>compare two windows of the newer instead</button>
+        {!ask.isFile && <button type="button" class="link" onClick={() => ask.go(halves(ask.trace))}>compare two windows of the newer instead</button>}
       </p>
     );
   }
