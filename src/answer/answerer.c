@@ -17,7 +17,7 @@ struct answerer {
         struct opened new, old;   /* old: only where there is one */
         _Atomic uint64_t version; /* any thread may look */
         bool is_growing;
-        pthread_mutex_t lock; /* of what follows */
+        pthread_mutex_t lock; /* of what follows, and of making queries that share the traces */
         VEC(struct asker *) askers;
 };
 
@@ -92,7 +92,10 @@ static void seat_leave(struct seat *s) {
 static struct query *seat_take(struct seat *s, struct query *of, struct names *names,
                                const struct asker *k) {
         if (!s->q) {
+                /* the first of them completes what all share: one at a time */
+                pthread_mutex_lock(&k->of->lock);
                 s->q = query_open_shared(of);
+                pthread_mutex_unlock(&k->of->lock);
                 if (!names && names_load(&k->of->o.rules, &s->names, NULL) >= 0)
                         names = s->names;
                 if (names)

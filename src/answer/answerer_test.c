@@ -2,6 +2,7 @@
 /* Answers that commands print too are the same, byte by byte; wrong questions are refused with their key; whoever is told to stop
  * does, and answers the next question; a trace that grows is answered as one opened then. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -398,6 +399,59 @@ static void test_stops(void **state) {
         answerer_free(a);
 }
 
+/* ---- many at once -------------------------------------------------------------------------------- */
+
+enum { N_THREADS = 4, N_TIMES = 20 };
+
+struct one_of_many {
+        struct answerer *of;
+        pthread_barrier_t *begin;
+        struct text told;
+};
+
+static void *ask_first(void *ctx) {
+        struct one_of_many *m = ctx;
+        struct asker *k = asker_new(m->of);
+
+        pthread_barrier_wait(m->begin);
+        m->told = ask(k, "timeline", "columns=50");
+        asker_free(k);
+        return NULL;
+}
+
+/* The first question of each thread, all at once, of traces that nobody has asked before. */
+static void test_many_at_once(void **state) {
+        struct one_of_many many[N_THREADS];
+        pthread_t threads[N_THREADS];
+        pthread_barrier_t begin;
+        struct answerer *a;
+
+        (void)state;
+        assert_int_equal(pthread_barrier_init(&begin, NULL, N_THREADS), 0);
+        write_fabric(FABRIC, 5);
+        for (unsigned time = 0; time < N_TIMES; time++) {
+                struct answerer *alone = open_traces(FABRIC, NULL);
+                struct asker *k = asker_new(alone);
+
+                a = open_traces(FABRIC, NULL);
+                for (size_t i = 0; i < N_THREADS; i++) {
+                        many[i] = (struct one_of_many){.of = a, .begin = &begin};
+                        assert_int_equal(pthread_create(&threads[i], NULL, ask_first, &many[i]), 0);
+                }
+                for (size_t i = 0; i < N_THREADS; i++) {
+                        struct text want = ask(k, "timeline", "columns=50");
+
+                        assert_int_equal(pthread_join(threads[i], NULL), 0);
+                        assert_int_equal(want.r, 0);
+                        expect_same_text(&want, &many[i].told, "timeline");
+                }
+                asker_free(k);
+                answerer_free(alone);
+                answerer_free(a);
+        }
+        pthread_barrier_destroy(&begin);
+}
+
 /* ---- growing -------------------------------------------------------------------------------------- */
 
 static void test_growing(void **state) {
@@ -440,10 +494,10 @@ static void test_growing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sums),     cmocka_unit_test(test_reports),
-                cmocka_unit_test(test_sources),  cmocka_unit_test(test_diffs),
-                cmocka_unit_test(test_refusals), cmocka_unit_test(test_stops),
-                cmocka_unit_test(test_growing),
+                cmocka_unit_test(test_sums),         cmocka_unit_test(test_reports),
+                cmocka_unit_test(test_sources),      cmocka_unit_test(test_diffs),
+                cmocka_unit_test(test_refusals),     cmocka_unit_test(test_stops),
+                cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
