@@ -237,6 +237,9 @@ static int ask(struct asker *a, struct asked *asked, FILE *out, struct err *rete
                                           .request = &asked->request,
                                           .json = true};
         json_init(&k.j, out);
+        if (r >= 0 && k.v->n_processes == 0) /* as it is not when it is opened */
+                r = err_set(reterr, -ENODATA, "'%s' was cut while it was open: record it again",
+                            a->of->o.path);
         if (r >= 0 && is_resolved_here(asked->kind))
                 r = show_resolve(&k.options, k.q, REQUEST_ALL, &k.resolved, reterr);
         if (r >= 0)

@@ -243,6 +243,22 @@ def test_a_recorder_that_is_killed(t):
     assert s.end() == 0
 
 
+def test_a_trace_that_is_cut(t):
+    """Cut, emptied, deleted while it is served: an answer or an error, and it goes on."""
+    trace = record(t, program="containers")
+    s = view(t, trace, "--no-browser")
+    assert s.get("/api/1/trace").status == 200
+    for n_bytes in (os.path.getsize(trace) // 2, 5000, 300, 0):
+        os.truncate(trace, n_bytes)
+        s.get("/api/1/trace?since=999&wait=2")  # it looks once a second
+        for question in ("trace", "report", "flame", "timeline"):
+            r = s.get("/api/1/" + question)
+            assert r.status in (200, 404, 500) and r.json["schema"].startswith("silt."), (n_bytes, question, r.status, r.body[:200])
+    os.unlink(trace)
+    assert s.get("/api/1/trace?since=999&wait=2").json["schema"].startswith("silt.")
+    assert s.end() == 0
+
+
 def test_run_view(t):
     """The page comes while the program runs, stays when it has ended, and silt returns the program's status after Ctrl-C."""
     needs_page(t)
