@@ -17,6 +17,7 @@ enum own_key {
         KEY_GROUPS,
         KEY_COARSE,
         KEY_REVERSE,
+        KEY_LINES,
         KEY_AGAINST,
         KEY_OLD_FROM,
         KEY_OLD_TO,
@@ -43,6 +44,7 @@ static const struct {
         [KEY_GROUPS] = {"groups", 1 << ANSWER_TIMELINE},
         [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE},
         [KEY_REVERSE] = {"reverse", 1 << ANSWER_FLAME},
+        [KEY_LINES] = {"lines", 1 << ANSWER_FLAME},
         [KEY_AGAINST] = {"against", FOR_TWO},
         [KEY_OLD_FROM] = {"old-from", FOR_TWO},
         [KEY_OLD_TO] = {"old-to", FOR_TWO},
@@ -101,6 +103,7 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_SPARKS: return take_number(value, 0, ASKED_MAX_SPARKS, &a->n_sparks, reterr);
         case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
         case KEY_REVERSE: return take_flag(value, &a->is_reversed, reterr);
+        case KEY_LINES: return take_flag(value, &a->by_line, reterr);
         case KEY_AGAINST: return take_flag(value, &a->is_against, reterr);
         case KEY_OLD_FROM:
         case KEY_OLD_TO:

@@ -32,7 +32,7 @@ struct asked {
         struct request old; /* the older side: what is said of it alone */
         bool has_old;       /* something is */
         bool is_against;    /* the older side is another trace */
-        bool is_coarse, is_reversed;
+        bool is_coarse, is_reversed, by_line;
         uint32_t n_columns, n_groups, n_rows, n_sparks;
         char *what;
 };

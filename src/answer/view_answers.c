@@ -44,7 +44,7 @@ int answer_flame(struct question *k, struct err *reterr) {
                         r = refuse_against(reterr);
         }
         if (r >= 0)
-                r = flame_write(k->out, of, n, k->asked->is_reversed, reterr);
+                r = flame_write(k->out, of, n, k->asked->is_reversed, k->asked->by_line, reterr);
         request_done(&old);
         return r;
 }

@@ -24,6 +24,7 @@ struct asking {
         const struct flame_options *o;
         struct side sides[GRAPH_N_SIDES]; /* the newer first */
         size_t n_sides;
+        bool by_line;
         struct text_pool texts;
         struct arena *arena; /* words */
         struct picture picture;
@@ -81,15 +82,14 @@ struct drawn {
 static struct query_tree *tree_of(const struct asking *k, struct side *s,
                                   const struct query_answer *answer, const struct drawn *d) {
         /* of two traces a frame may be small in one of them: what is cut off there must not look new here */
-        const struct query_tree_options t = {.kind = d->is_reversed ? QUERY_BOTTOM_UP
-                                                                    : QUERY_TOP_DOWN,
-                                             .merge = QUERY_MERGE_FUNCTION,
-                                             .metric = d->metric,
-                                             .is_full = k->o->ask.request->full,
-                                             .with_lines = d->with_lines,
-                                             .min_share = k->n_sides > 1 ? d->min_share / 10
-                                                                         : d->min_share,
-                                             .max_depth = FLAME_MAX_DEPTH};
+        const struct query_tree_options t = {
+                .kind = d->is_reversed ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN,
+                .merge = k->by_line ? QUERY_MERGE_LINE : QUERY_MERGE_FUNCTION,
+                .metric = d->metric,
+                .is_full = k->o->ask.request->full,
+                .with_lines = d->with_lines,
+                .min_share = k->n_sides > 1 ? d->min_share / 10 : d->min_share,
+                .max_depth = FLAME_MAX_DEPTH};
         struct query_answer some;
         struct query_tree *tree;
 
@@ -124,7 +124,8 @@ static void make_graph(struct asking *k, struct graph *g, const struct drawn *d)
         for (size_t i = 0; i < k->n_sides; i++) {
                 k->sides[i].view.metric = d->metric;
                 grow_parts(k, &k->sides[i], d, &parts[i]);
-                of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n};
+                of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n,
+                                              k->by_line};
         }
         graph_make(g, of, k->n_sides, d->min_share, &k->texts);
         for (size_t i = 0; i < k->n_sides; i++) {
@@ -155,7 +156,7 @@ static void make_picture(struct asking *k) {
                           .min_share = share_pct >= 0 ? share_pct / 100 : FLAME_MIN_SHARE};
 
         make_graph(k, &p->graph, &d);
-        if (is_shallow(&p->graph)) {
+        if (!k->by_line && is_shallow(&p->graph)) {
                 graph_done(&p->graph);
                 d.with_lines = true;
                 make_graph(k, &p->graph, &d);
@@ -234,10 +235,13 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
 
 /* ---- for programs ----------------------------------------------------------------------------------- */
 
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
                 struct err *reterr) {
         struct flame_options o = {.ask = {.request = of[0].request}, .is_reversed = is_reversed};
-        struct asking k = {.o = &o, .arena = arena_new(), .n_sides = n};
+        struct asking k = {.o = &o,
+                           .arena = arena_new(),
+                           .n_sides = n,
+                           .by_line = by_line && n == 1};
         int r = 0;
 
         text_pool_init(&k.texts);

@@ -43,7 +43,8 @@ struct flame_source {
         const struct request *request;
 };
 
-/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. When it
+/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. by_line: a box for
+ * each line of a function that calls or asks, of one source. When it
  * fails, what was written is to be thrown away. */
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
                 struct err *reterr);

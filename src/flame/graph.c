@@ -331,12 +331,18 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
                 name_line(q, &s);
         else
                 view_add_name(v, q, f->is_task, &s);
+        if (of[f->side].by_line && q->line && q->file[0]) {
+                str_add(&s, "  ");
+                name_line(q, &s);
+        }
         f->name = add_cut(g->texts, &s);
         name_place(q, &s);
         f->place = add_cut(g->texts, &s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
                                           : name_crate(v->frames.names, q->function, q->module));
         f->crate = s.n ? add_cut(g->texts, &s) : text_pool_add(g->texts, "unknown module");
+        style_add_clean(&s, q->module);
+        f->object = add_cut(g->texts, &s);
         str_done(&s);
 }
 

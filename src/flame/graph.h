@@ -57,6 +57,7 @@ struct graph_frame {
         const char *function;   /* as the trace has it; NULL: none, or unknown */
         uint32_t function_text; /* flame_json.c */
         uint32_t crate;         /* text; what colours go by */
+        uint32_t object;        /* text; the file its code is in */
         bool is_rest;           /* stands for n_rest frames */
         bool is_task, is_inlined;
         bool is_unnamed; /* no function is known */
@@ -111,6 +112,7 @@ struct graph_source {
         const struct view *view;
         const struct graph_part *parts;
         size_t n_parts;
+        bool by_line; /* frames are lines of functions */
 };
 
 /* of has one source, or two: the newer first. */

@@ -97,6 +97,22 @@ def test_search(t):
     assert saw["found"][1] == "no function matches", saw
 
 
+def test_boxes(t):
+    """By function, line, module and crate, each with its own box, words and menu; a filter chosen by keys alone."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "boxes", view.url)
+    told_of = saw["told"]
+    whole = told(t, trace, "--process", "all")["totals"]["bytes_allocated"]
+    for by, one in told_of.items():
+        assert one["pressed"].lower() == by and "total " in one["box"] and one["path"], one
+    assert re.search(r"\.(c|cc|h|S):\d+", told_of["line"]["box"]) and told_of["module"]["box"].startswith("mqtt_server,"), told_of
+    assert size_text(whole) in told_of["module"]["box"] or "MiB" in told_of["module"]["box"], (told_of["module"], whole)
+    assert [x for x in told_of["function"]["menu"] if "Hide blocks" in x] and [x for x in told_of["function"]["menu"] if "callers" in x], told_of["function"]["menu"]
+    assert len(told_of["module"]["menu"]) == 4 and len(told_of["crate"]["menu"]) == 2, told_of
+    assert "function" in saw["keys"] and saw["view"] == "flame", saw
+
+
 def test_keyboard(t):
     """Without a pointer from opening to a source line; what is focused shows it."""
     trace = recorded(t)

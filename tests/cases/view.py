@@ -26,6 +26,40 @@ def view(t, *argv, **how):
     return Served(t, [t.silt.path, "view", *argv], **how)
 
 
+def own_of(answer):
+    """What each box has that is not of the boxes below it."""
+    own = list(answer["value"])
+    for i, parent in enumerate(answer["parent"]):
+        if parent >= 0:
+            own[parent] -= answer["value"][i]
+    return own
+
+
+def test_flame_boxes(t):
+    """By line each place has what the report says of it; crates and modules too, of the columns that name them; marks are told."""
+    needs_page(t)
+    trace = record(t, program="containers")
+    s = view(t, trace, "--no-browser")
+    for by in ("allocated", "end", "count"):
+        lines, functions = s.ask(f"flame?lines=1&min-share=0&by={by}"), s.ask(f"flame?min-share=0&by={by}&full=1")
+        assert lines["value"][0] == functions["value"][0]
+        own = {}
+        for i, value in enumerate(own_of(lines)):
+            _, gap, place = lines["names"][lines["name"][i]].rpartition("  ")
+            if value and lines["kind"][i] == 1 and gap:
+                own[place] = own.get(place, 0) + value
+        want = {}
+        for group in t.silt.report(trace, "--process", "all", "--by", by, "--group-by", "line", "--top", "1000000")[0]["groups"]:
+            if group.get("line") and group["self"]["value"]:
+                place = f"{os.path.basename(group['file'])}:{group['line']}"
+                want[place] = want.get(place, 0) + group["self"]["value"]
+        assert own == want and (want or by == "end"), (by, own, want)
+        assert all(0 <= m < 16 for m in functions["marks"]) and any(m & 8 for m in functions["marks"]), "machinery is marked where all is drawn"
+        paths = {functions["names"][i] for i, kind in zip(functions["object"], functions["kind"]) if kind == 1}
+        assert by == "end" or any(path.endswith("/containers") for path in paths), paths
+    s.end()
+
+
 def test_answers(t):
     """The page and each answer, and what the command line says of the same."""
     needs_page(t)

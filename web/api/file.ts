@@ -138,8 +138,9 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
       const stored = checkAnswer("flame", data.answers["flame"]);
       const isReversed = asked.of.has("reverse");
       const isFull = asked.of.has("full");
-      if (asked.isItsWindow && asked.metric === stored.metric && isReversed === data.for.reversed && isFull === data.for.full) return stored;
-      return flameFrom(c, { ...asked, isReversed, isFull }, huesOf(stored), stored);
+      const byLine = asked.of.has("lines");
+      if (!byLine && asked.isItsWindow && asked.metric === stored.metric && isReversed === data.for.reversed && isFull === data.for.full) return stored;
+      return flameFrom(c, { ...asked, isReversed, isFull, byLine }, huesOf(stored), stored);
     }
     case "table": {
       const by = asked.of.get("group-by") ?? "site";

@@ -7,7 +7,7 @@ export const KINDS = ["root", "frame", "rest", "process", "line"] as const;
 
 const fields = object({
   schema: literal("silt.flame/1"), metric: string, reversed: boolean, whole: number, unit: string, sentence: said, doubts: strings,
-  is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, hue: numbers, shade: numbers,
+  is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, object: numbers, marks: numbers, hue: numbers, shade: numbers,
   width: numbers, value: numbers, beside: numbers, was: nullable(numbers), kind: numbers, rest: numbers, site: numbers,
   colours: array(object({ hue: number, name: string, share: number })),
 });
@@ -15,6 +15,6 @@ export type Flame = Checked<typeof fields>;
 
 export const flame: Check<Flame> = (value, path) => {
   const answer = fields(value, path);
-  sameLength(answer, path, ["parent", "name", "function", "place", "module", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site"]);
+  sameLength(answer, path, ["parent", "name", "function", "place", "module", "object", "marks", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site"]);
   return answer;
 };

@@ -4,6 +4,7 @@ import type { Columns } from "../api/columns";
 import type { Flame } from "../api/flame";
 import { besideOf, figuresIn, isCount, valueOf, type Metric } from "./columns";
 import { changeHue, HUE } from "./flame_colour";
+import { MARK } from "./flame_tree";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 import { amount } from "./units";
 
@@ -29,6 +30,7 @@ export interface FlameWish {
   readonly metric: Metric;
   readonly isReversed: boolean;
   readonly isFull: boolean;
+  readonly byLine: boolean;
   readonly from: number;
   readonly to: number;
 }
@@ -43,7 +45,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const smallerName = text("smaller call paths");
   const isChange = wish.metric === "growth";
   const out = {
-    parent: [] as number[], name: [] as number[], function: [] as number[], place: [] as number[], module: [] as number[], hue: [] as number[], shade: [] as number[],
+    parent: [] as number[], name: [] as number[], function: [] as number[], place: [] as number[], module: [] as number[], object: [] as number[], marks: [] as number[], hue: [] as number[], shade: [] as number[],
     width: [] as number[], value: [] as number[], beside: [] as number[], kind: [] as number[], rest: [] as number[], site: [] as number[],
   };
   const places = new Map<number, number>();
@@ -56,15 +58,25 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     }
     return place;
   };
+  const lineNames = new Map<number, number>();
+  const nameOf = (frame: number): number => {
+    const label = labelOf(c, frame, wish.isFull);
+    if (!wish.byLine || c.frames.line[frame] === 0) return label;
+    let name = lineNames.get(frame);
+    if (name === undefined) lineNames.set(frame, (name = text(`${c.names[label]}  ${names[placeOf(frame)]}`)));
+    return name;
+  };
   const todo: { node: TreeNode; parent: number; shade: number }[] = [{ node: root, parent: -1, shade: 0 }];
   for (let i = 0; i < todo.length; i++) {
     const { node, parent, shade } = todo[i];
     const isFrame = node.frame >= 0;
     out.parent.push(parent);
-    out.name.push(isFrame ? labelOf(c, node.frame, wish.isFull) : node.frame === SMALLER ? smallerName : rootName);
+    out.name.push(isFrame ? nameOf(node.frame) : node.frame === SMALLER ? smallerName : rootName);
     out.function.push(isFrame ? c.frames.function[node.frame] : empty);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
+    out.object.push(isFrame ? c.frames.module[node.frame] : empty);
+    out.marks.push(isFrame ? marksOf(c, node.frame, hidden.has(node.frame)) : 0);
     out.hue.push(isChange ? changeHue(valueOf(node.total, wish.metric), null, node.width) : isFrame ? (hidden.has(node.frame) ? HUE.helper : (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE.system)) : node.frame === SMALLER ? HUE.rest : HUE.root);
     out.shade.push(shade % 3);
     out.width.push(node.width);
@@ -87,6 +99,11 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
 /** Frames that are drawn only where everything is: each is hidden in all paths, or in none. */
 function hiddenFrames(c: Columns): ReadonlySet<number> {
   return new Set(c.path_frames.flatMap((frames) => frames.filter((frame) => frame < 0).map((frame) => -1 - frame)));
+}
+
+function marksOf(c: Columns, frame: number, isHidden: boolean): number {
+  return (c.frames.inlined[frame] ? MARK.inlined : 0) + (c.frames.async[frame] ? MARK.async : 0) + (c.names[c.frames.function[frame]] === "" ? MARK.unnamed : 0) +
+         (isHidden ? MARK.machinery : 0);
 }
 
 /** Everything has its long name. */

@@ -22,6 +22,8 @@ export interface TreeWish {
   readonly isReversed: boolean;
   /** Also frames that are hidden. */
   readonly isFull?: boolean;
+  /** Each line of a function is one of its own. */
+  readonly byLine?: boolean;
   /** Only paths through this function, from it on: "callers" outwards, "callees" inwards. */
   readonly through?: { readonly label: string; readonly direction: "callers" | "callees" };
 }
@@ -45,7 +47,7 @@ export function treeOf(c: Columns, f: WindowFigures, wish: TreeWish): TreeNode {
   const child = (parent: TreeNode, frame: number): TreeNode => {
     let known = below.get(parent);
     if (!known) below.set(parent, (known = new Map()));
-    const key = functionKey(c, frame);
+    const key = wish.byLine ? `${functionKey(c, frame)}|${c.frames.file[frame]}|${c.frames.line[frame]}` : functionKey(c, frame);
     let found = known.get(key);
     if (!found) {
       known.set(key, (found = node(frame)));

@@ -3,8 +3,8 @@
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { useAnswer } from "../api/use";
-import { foldRecursion } from "../model/flame_fold";
-import { get, question } from "../model/state";
+import { foldRecursion, groupBoxes } from "../model/flame_fold";
+import { get, question, type State } from "../model/state";
 import { Empty } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
 import { FlameKeys } from "../widgets/flame_keys";
@@ -16,7 +16,8 @@ import type { Flame as FlameAnswer } from "../api/flame";
 export function FlameView({ state, ask }: ViewProps) {
   const isReversed = get(state, "reverse") !== undefined;
   const isFull = get(state, "full") !== undefined;
-  const answered = useAnswer(ask, "flame", question(state, { reverse: isReversed, full: isFull }));
+  const boxes = boxesOf(state);
+  const answered = useAnswer(ask, "flame", question(state, { reverse: isReversed, full: isFull, lines: boxes === "line" }));
   const set = (key: string, value: string | null): void => ask.go({ set: { [key]: value } });
   return (
     <div class="flame-view">
@@ -25,6 +26,8 @@ export function FlameView({ state, ask }: ViewProps) {
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
+          <Choice label="A box for each" value={boxes} onChoose={(v) => ask.go({ set: { boxes: v === "function" ? null : v, zoom: null } })}
+                  of={[["function", "Function"], ["line", "Line"], ["module", "Module"], ["crate", "Crate"]]} />
           <Choice label="Direction" value={get(state, "layout") === "flame" ? "flame" : "icicle"} onChoose={(v) => set("layout", v === "flame" ? v : null)}
                   of={[["icicle", "Downwards"], ["flame", "Upwards"]]} />
           <Switch on={get(state, "fold") !== undefined} onTurn={(on) => set("fold", on ? "1" : null)}
@@ -41,17 +44,29 @@ export function FlameView({ state, ask }: ViewProps) {
   );
 }
 
+type Boxes = "function" | "line" | "module" | "crate";
+
+/** What has a box. A crate is an outermost C++ namespace, too. */
+function boxesOf(state: State): Boxes {
+  const chosen = get(state, "boxes");
+  return chosen === "line" || chosen === "module" || chosen === "crate" ? chosen : "function";
+}
+
 /** One answer drawn, with what its colours mean. Compare draws its difference with it, too. */
 export function Picture({ answer, state, ask }: ViewProps & { answer: FlameAnswer }) {
   const isFolded = get(state, "fold") !== undefined;
-  const columns = useMemo(() => (isFolded ? foldRecursion(answer) : answer), [answer, isFolded]);
+  const boxes = boxesOf(state);
+  const columns = useMemo(() => {
+    const grouped = boxes === "module" || boxes === "crate" ? groupBoxes(answer, boxes) : answer;
+    return isFolded ? foldRecursion(grouped) : grouped;
+  }, [answer, boxes, isFolded]);
   if (answer.parent.length < 2)
     return <Empty title="Nothing to draw" why="No block of this window passes the filters. Widen the window or take a filter away." />;
   return (
     <>
       <Flame columns={columns} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
              isUpward={get(state, "layout") === "flame"} onZoom={(zoom, how) => ask.go({ set: { zoom: zoom === "" ? null : zoom } }, how)}
-             itemsFor={(tree, box) => boxItems(ask, tree, box)} onOpen={(tree, box) => openBox(ask, tree, box)} />
+             itemsFor={(tree, box) => boxItems(ask, tree, box, boxes)} onOpen={boxes === "function" || boxes === "line" ? (tree, box) => openBox(ask, tree, box) : undefined} />
       <FlameKeys of={answer} />
       {answer.doubts.map((doubt) => <p class="quiet" key={doubt}>{doubt}</p>)}
     </>

@@ -21,7 +21,7 @@ export interface FlameProps {
   /** What one may do with a box, beside zooming and copying. */
   itemsFor(tree: FlameTree, box: number): readonly MenuItem[];
   /** What one keystroke or a click with a key held does with it. */
-  onOpen?(tree: FlameTree, box: number): void;
+  readonly onOpen?: ((tree: FlameTree, box: number) => void) | undefined;
 }
 
 interface Spot {

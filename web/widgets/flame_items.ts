@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What one may do with a function of a flame graph or a tree, beside looking at it.
 import { hasSource, type Ask } from "../api/ask";
-import { functionOf, KIND, type FlameTree } from "../model/flame_tree";
+import { functionOf, KIND, placeOf, type FlameTree } from "../model/flame_tree";
 import { exactly } from "../model/pick";
 import type { MenuItem } from "./menu";
 
@@ -28,7 +28,17 @@ export function openFunction(ask: Ask, name: string): void {
   ask.go({ set: { pick: `function:${name}` } });
 }
 
-export function boxItems(ask: Ask, tree: FlameTree, box: number): readonly MenuItem[] {
+/** A module is a filter like a function; of crates there is none. */
+function moduleItems(ask: Ask, object: string): readonly MenuItem[] {
+  return [
+    { text: "Only blocks with it in their call path", run: () => ask.go({ add: [["module", patternOf(object)]] }) },
+    { text: "Hide blocks with it in their call path", run: () => ask.go({ add: [["not-module", patternOf(object)]] }) },
+  ];
+}
+
+export function boxItems(ask: Ask, tree: FlameTree, box: number, boxes: string): readonly MenuItem[] {
+  if (boxes === "crate") return [];
+  if (boxes === "module") return tree.columns.kind[box] === KIND.frame ? moduleItems(ask, placeOf(tree, box)) : [];
   return tree.columns.kind[box] === KIND.frame ? functionItems(ask, functionOf(tree, box)) : [];
 }
 
