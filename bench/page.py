@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Frames a second of the page in a headless browser: a table that scrolls, a flame graph that zooms.
+"""How fast the page is. In a headless browser: frames a second of a table that scrolls and of a flame graph that zooms.
 
   bench/page.py --build build [PATHS]          of a program with so many allocations on different call paths; 100,000 unless told
 
@@ -27,8 +27,8 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         t = SimpleNamespace(silt=Silt(options.build), running=[], path=lambda name: os.path.join(folder, name), context=SimpleNamespace(work_dir=folder))
-        program, trace = t.path("many_frames"), t.path("t.silt")
-        r = run(["gcc", "-O1", "-g", os.path.join(ROOT, "tests/cases/many_frames.c"), "-o", program])
+        program, trace = t.path("many_paths"), t.path("t.silt")
+        r = run(["gcc", "-O1", "-g", os.path.join(ROOT, "tests/cases/many_paths.c"), "-o", program])
         assert r.code == 0, r.errors
         r = t.silt.record(trace, [program, str(options.paths)])
         assert r.code == 0, r.errors

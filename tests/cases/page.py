@@ -315,14 +315,16 @@ def test_names(t):
 
 
 def test_frames(t):
-    """A table of 100,000 rows and a flame graph of as many boxes move; bench/page.py says how fast."""
-    many = t.context.helpers.build("many_frames", ["many_frames.c"])
+    """A table of 100,000 rows and a flame graph move. At 60 frames a second there are 16 ms for each: bench/page.py says how many of them are
+    used on a quiet machine; here, where others are at work, it must not be much more."""
+    many = t.context.helpers.build("many_paths", ["many_paths.c"])
     trace = recorded(t, many, "100000")
     with View(t, trace) as view:
-        saw, _ = browse(t, "frames", view.url, rows=5000)
-    assert saw["count"] != saw["scrolled"], saw
-    t.notes.append(f"{saw['count']}: {saw['table']['per_s']:.0f} frames a second; flame graph {saw['flame']['per_s']:.0f}")
-    assert saw["table"]["per_s"] > 3 and saw["flame"]["per_s"] > 3, saw
+        saw, _ = browse(t, "frames", view.url, rows=100000)
+    assert saw["count"].endswith(" of 100,000") and saw["count"] != saw["scrolled"], saw
+    for what in ("table", "flame"):
+        t.notes.append(f"{what}: {saw[what]['per_s']:.0f} frames a second, {saw[what]['cpu_ms']:.1f} ms for each")
+        assert 0 < saw[what]["cpu_ms"] < 33 and saw[what]["per_s"] > 3, saw
 
 
 UNNAMED = """

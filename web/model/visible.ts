@@ -6,3 +6,8 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u206
 export function visible(name: string): string {
   return name.replace(HIDDEN, (letter) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`);
 }
+
+/** The same of a text of several lines: lines and tabs stay. */
+export function visibleLines(text: string): string {
+  return /[\n\t]/.test(text) ? text.split(/(\n|\t)/).map((part) => (part === "\n" || part === "\t" ? part : visible(part))).join("") : visible(text);
+}
