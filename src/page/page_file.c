@@ -118,12 +118,41 @@ static int wanted_find(struct wanted *w, struct asker *k, const struct page_file
 
 /* ---- the answers ----------------------------------------------------------------------------- */
 
+/* What is the same however many call paths are told. */
+struct kept {
+        struct memory answers;
+        struct memory missing; /* pairs of JSON: what could not be answered, and why */
+        char left_out[256];
+        bool is_known;
+};
+
 struct writing {
+        struct kept *kept;
         struct memory *to;
         struct asker *asker;
         const struct page_file_options *o;
         struct wanted wanted;
 };
+
+/* For the reader of the file, and of the command. */
+static void tell_missing(struct kept *kept, const char *name, struct err *e) {
+        FILE *to = kept->missing.file;
+        char *why = e->text, *fix;
+        struct json j;
+
+        /* "what is wrong: what to do" (docs/words.md): here nothing can be done any more */
+        while ((fix = strstr(why, ": ")))
+                *fix = 0;
+        fputs(",\n", to);
+        json_init(&j, to);
+        json_string(&j, name);
+        fputc(':', to);
+        json_init(&j, to);
+        json_string(&j, why);
+        if (strcmp(name, "heat") == 0)
+                snprintf(kept->left_out, sizeof(kept->left_out),
+                         "blocks by size and lifetime: %.200s", why);
+}
 
 /* Appends `"KEY": ANSWER`, the query being the pieces up to the first NULL. One that cannot be given is left out, and the page says
  * so where it is looked for. */
@@ -149,6 +178,7 @@ static int put_answer(struct writing *w, const char *key, const char *name, bool
         } else if (must || r == -ECANCELED) {
                 *reterr = e;
         } else {
+                tell_missing(w->kept, name, &e);
                 r = 0;
         }
         memory_done(&one);
@@ -222,10 +252,9 @@ static int put_differences(struct writing *w, struct err *reterr) {
         return r;
 }
 
-static int put_answers(struct writing *w, size_t n_paths, struct err *reterr) {
+static int put_kept(struct writing *w, struct err *reterr) {
         const char *fixed = str_text(&w->wanted.fixed), *window = str_text(&w->wanted.window);
         const char *by = str_text(&w->wanted.by), *drawn = str_text(&w->wanted.drawn);
-        struct str rows = {0};
         int r = put_answer(w, "trace", "trace", true, PIECES(""), reterr);
 
         if (r >= 0)
@@ -240,15 +269,34 @@ static int put_answers(struct writing *w, size_t n_paths, struct err *reterr) {
                 r = put_answer(w, "threads", "threads", false, PIECES(fixed, window), reterr);
         if (r >= 0)
                 r = put_answer(w, "heat", "heat", false, PIECES(fixed, window), reterr);
-        str_addf(&rows, "&rows=%zu", n_paths);
-        if (r >= 0)
-                r = put_answer(w, "columns", "columns", true,
-                               PIECES(fixed, window, str_text(&rows)), reterr);
-        str_done(&rows);
         if (r >= 0)
                 r = put_sources(w, reterr);
         if (r >= 0 && w->o->is_compared)
                 r = put_differences(w, reterr);
+        if (r >= 0 && (fflush(w->to->file) != 0 || fflush(w->kept->missing.file) != 0))
+                r = err_set(reterr, -ENOMEM, "out of memory");
+        w->kept->is_known = r >= 0;
+        return r;
+}
+
+static int put_answers(struct writing *w, size_t n_paths, struct err *reterr) {
+        struct memory *to = w->to;
+        struct str rows = {0};
+        int r = 0;
+
+        w->to = &w->kept->answers;
+        if (!w->kept->is_known)
+                r = put_kept(w, reterr);
+        w->to = to;
+        if (r < 0)
+                return r;
+        fwrite(w->kept->answers.bytes, 1, w->kept->answers.n, to->file);
+        str_addf(&rows, "&rows=%zu", n_paths);
+        r = put_answer(w, "columns", "columns", true,
+                       PIECES(str_text(&w->wanted.fixed), str_text(&w->wanted.window),
+                              str_text(&rows)),
+                       reterr);
+        str_done(&rows);
         return r;
 }
 
@@ -282,6 +330,8 @@ static int put_document(struct writing *w, size_t n_paths, struct err *reterr) {
                 w->o->is_reversed ? "true" : "false", w->o->request->full ? "true" : "false");
         fputs(",\"answers\":{\"version\":1", to);
         r = put_answers(w, n_paths, reterr);
+        fputs("},\"missing\":{\"\":\"\"", to);
+        fwrite(w->kept->missing.bytes, 1, w->kept->missing.n, to);
         fputs("}}", to);
         return r < 0 ? r : fflush(to) == 0 ? 0 : err_set(reterr, -errno, "out of memory");
 }
@@ -336,9 +386,9 @@ static int add_packed(struct str *to, const struct memory *m, struct err *reterr
 
 /* Base64 and the bundle have no '<' that could end an element, but for the bundle's own strings, in which esbuild escapes it. */
 static int make_file(struct str *to, struct asker *k, const struct page_file_options *o,
-                     size_t n_paths, struct err *reterr) {
+                     struct kept *kept, size_t n_paths, struct err *reterr) {
         struct memory answers;
-        struct writing w = {.to = &answers, .asker = k, .o = o};
+        struct writing w = {.kept = kept, .to = &answers, .asker = k, .o = o};
         int r = memory_open(&answers, reterr);
 
         if (r < 0)
@@ -369,21 +419,36 @@ static int make_file(struct str *to, struct asker *k, const struct page_file_opt
         return r;
 }
 
+/* So many that the file would have the size it may have, and a little less: asking all windows again takes long. */
+static size_t fewer_paths(size_t n_paths, size_t have_bytes) {
+        double fixed_bytes = (double)(page_script().n + page_sheet().n);
+        double part = ((double)PAGE_MAX_BYTES - fixed_bytes) / ((double)have_bytes - fixed_bytes);
+
+        return (size_t)((double)n_paths * 0.9 * (part < 0.1 ? 0.1 : part > 1 ? 1 : part));
+}
+
 int page_file_write(FILE *out, struct asker *k, const struct page_file_options *o,
                     struct page_file_result *ret, struct err *reterr) {
         struct str file = {0};
+        struct kept kept = {0};
         size_t n_paths = N_PATHS;
-        int r;
+        int r = memory_open(&kept.answers, reterr);
 
-        for (;; n_paths /= 2) {
+        if (r >= 0)
+                r = memory_open(&kept.missing, reterr);
+        while (r >= 0) {
                 str_clear(&file);
-                r = make_file(&file, k, o, n_paths, reterr);
-                if (r < 0 || file.n <= PAGE_MAX_BYTES || n_paths / 2 < MIN_PATHS)
+                r = make_file(&file, k, o, &kept, n_paths, reterr);
+                if (r < 0 || file.n <= PAGE_MAX_BYTES || fewer_paths(n_paths, file.n) < MIN_PATHS)
                         break;
+                n_paths = fewer_paths(n_paths, file.n);
         }
         if (r >= 0 && fwrite(file.bytes, 1, file.n, out) != file.n)
                 r = err_set(reterr, -errno, "cannot write the page");
         *ret = (struct page_file_result){.bytes = file.n, .n_max_paths = n_paths};
+        memcpy(ret->left_out, kept.left_out, sizeof(ret->left_out));
+        memory_done(&kept.answers);
+        memory_done(&kept.missing);
         str_done(&file);
         return r;
 }

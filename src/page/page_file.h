@@ -28,6 +28,7 @@ struct page_file_options {
 struct page_file_result {
         uint64_t bytes;
         uint64_t n_max_paths; /* call paths told one by one, at most */
+        char left_out[256];   /* what else a reader might look for, and why; "": nothing */
 };
 
 int page_file_write(FILE *out, struct asker *k, const struct page_file_options *o,

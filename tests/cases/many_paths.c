@@ -10,7 +10,8 @@ static step *const steps[] = {f0, f1, f2, f3, f4, f5, f6, f7, f8, f9};
 
 #define STEP(name)                                                                                 \
         static __attribute__((noinline)) void *name(unsigned path, unsigned size, int depth) {     \
-                void *p = depth == 0 ? malloc(size) : steps[path % 10](path / 10, size, depth - 1); \
+                void *p =                                                                          \
+                        depth == 0 ? malloc(size) : steps[path % 10](path / 10, size, depth - 1);  \
                 __asm__ volatile("" : "+r"(p)); /* no tail call */                                 \
                 return p;                                                                          \
         }

@@ -7,7 +7,7 @@ import { treeAnswer } from "../model/columns_nodes";
 import { METRIC_WORDS } from "../model/chips";
 import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
-import { amount, duration } from "../model/units";
+import { amount, count, duration, share } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
 import { Refused, type Source } from "./ask";
 import { array, boolean, nullable, number, object, string, strings } from "./check";
@@ -15,6 +15,7 @@ import { columns as columnsCheck, type Columns } from "./columns";
 import type { Detail } from "./detail";
 import type { Report } from "./report";
 import type { Timeline } from "./timeline";
+import type { Trace } from "./trace";
 
 const OPEN = "open the recording with silt view FILE";
 const SOURCE = "source?what=";
@@ -25,6 +26,8 @@ const DETAILS = ["site", "function", "module"] as const;
 
 export interface FileData {
   readonly answers: Readonly<Record<string, unknown>>;
+  /** Answers that could not be given when the file was written, and why. */
+  readonly missing: ReadonlyMap<string, string>;
   readonly columns: Columns;
   readonly for: WrittenFor;
 }
@@ -54,7 +57,8 @@ export async function readFileData(encoded: string): Promise<FileData> {
     throw new Refused("this file is incomplete", "write it again with silt html");
   const answers = data.answers as Record<string, unknown>;
   const wanted = writtenFor(data, "file");
-  return { answers, columns: columnsCheck(answers["columns"], "columns"), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
+  const missing = "missing" in data && typeof data.missing === "object" && data.missing !== null ? Object.entries(data.missing) : [];
+  return { answers, missing: new Map(missing.map(([name, why]) => [name, String(why)])), columns: columnsCheck(answers["columns"], "columns"), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
 }
 
 interface Asked {
@@ -127,7 +131,7 @@ export function fileSource(data: FileData): Source {
 }
 
 function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
-  if (name === "trace") return data.answers["trace"];
+  if (name === "trace") return traceFrom(data);
   if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0 };
   if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
@@ -154,12 +158,30 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "heat":
     case "threads":
       if (!asked.isItsWindow) throw new Refused(`this file has the blocks and threads of ${itsWindow(data)} only`, `choose it, or ${OPEN}`);
-      return data.answers[name] ?? refuseMissing(name);
+      return data.answers[name] ?? refuseMissing(data, name);
   }
 }
 
-function refuseMissing(name: string): never {
-  throw new Refused(`this file has no answer '${name}'`, OPEN);
+const MISSING_WORDS: Readonly<Record<string, string>> = { heat: "blocks by size and lifetime", threads: "threads" };
+
+function refuseMissing(data: FileData, name: string): never {
+  const why = data.missing.get(name);
+  throw new Refused(`this file does not have ${MISSING_WORDS[name] ?? `the answer '${name}'`}${why ? `: ${why}` : ""}`, OPEN);
+}
+
+/** With what was left out of the file, for the header. */
+function traceFrom(data: FileData): Trace {
+  const trace = checkAnswer("trace", data.answers["trace"]);
+  const c = data.columns;
+  const limits = [...trace.limits];
+  if (c.smaller_paths > 0) {
+    const live = figuresIn(c, 0, c.edges_s.length - 1).peak_bytes;
+    const whole = live.reduce((a, b) => a + b, 0);
+    limits.push(`This file has the ${count(c.paths.length)} largest call paths. ${count(c.smaller_paths)} smaller ones, ${share(live[c.paths.length] ?? 0, whole)} of the peak, are in one row: ${OPEN} to see each.`);
+  }
+  for (const [name, words] of Object.entries(MISSING_WORDS))
+    if (data.missing.has(name)) limits.push(`This file does not have ${words}: ${data.missing.get(name)}.`);
+  return { ...trace, limits };
 }
 
 function shapedFrom(data: FileData, asked: Asked): unknown {
