@@ -155,6 +155,92 @@ static void test_reports(void **state) {
         }
 }
 
+/* ---- sooner, and finer ---------------------------------------------------------------------------- */
+
+/* What a report tells at once is the same, to the letter: all that stands before the quality of the recording. */
+static void test_brief(void **state) {
+        const char *const queries[] = {"", "from=1ms&to=20ms", "function=a"};
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        server_trace_write(SERVER);
+        a = open_traces(SERVER, NULL);
+        k = asker_new(a);
+        for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+                struct text whole = ask(k, "report", queries[i]), brief;
+                char query[64];
+                size_t n;
+
+                snprintf(query, sizeof(query), "coarse=1&%s", queries[i]);
+                brief = ask(k, "report", query);
+                assert_int_equal(brief.r, 0);
+                assert_non_null(strstr(brief.bytes, "\"findings\":null"));
+                assert_non_null(strstr(brief.bytes, "\"top\":[]"));
+                assert_non_null(strstr(brief.bytes, "\"quality\":null"));
+                n = (size_t)(strstr(whole.bytes, "\"quality\":") - whole.bytes);
+                assert_true(n > 100);
+                assert_memory_equal(whole.bytes, brief.bytes, n);
+                free(whole.bytes);
+                free(brief.bytes);
+        }
+        asker_free(k);
+        answerer_free(a);
+}
+
+/* Boxes of a flame graph: commas in a column. */
+static size_t count_boxes(struct asker *k, const char *query) {
+        struct text t = ask(k, "flame", query);
+        size_t n = 1;
+
+        assert_int_equal(t.r, 0);
+        for (const char *p = strstr(t.bytes, "\"parent\":["); *p != ']'; p++)
+                n += *p == ',';
+        free(t.bytes);
+        return n;
+}
+
+static void test_boxes(void **state) {
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        write_fabric(FABRIC, 1);
+        a = open_traces(FABRIC, NULL);
+        k = asker_new(a);
+        assert_true(count_boxes(k, "by=allocated&boxes=3") <= 6);
+        assert_true(count_boxes(k, "by=allocated&boxes=3") <
+                    count_boxes(k, "by=allocated&boxes=200000"));
+        assert_true(count_boxes(k, "by=allocated") <= count_boxes(k, "by=allocated&boxes=200000"));
+        asker_free(k);
+        answerer_free(a);
+}
+
+/* The first who asks learns names for all, and a trace that grew is learned anew. */
+static void test_many_askers(void **state) {
+        struct text first, other;
+        struct asker *k[3];
+        struct answerer *a;
+
+        (void)state;
+        server_trace_write(SERVER);
+        a = open_traces(SERVER, NULL);
+        for (size_t i = 0; i < ARRAY_SIZE(k); i++)
+                k[i] = asker_new(a);
+        for (size_t i = 1; i < ARRAY_SIZE(k); i++) {
+                first = ask(k[0], "table", "group-by=function");
+                other = ask(k[i], "table", "group-by=function");
+                expect_same_text(&first, &other, "table");
+        }
+        assert_true(answerer_refresh(a, NULL) >= 0);
+        first = ask(k[2], "report", "");
+        other = print(SERVER, "report", "", NULL);
+        expect_same_text(&other, &first, "report");
+        for (size_t i = 0; i < ARRAY_SIZE(k); i++)
+                asker_free(k[i]);
+        answerer_free(a);
+}
+
 static void test_sources(void **state) {
         struct answerer *a;
         struct asker *k;
@@ -498,6 +584,8 @@ int main(void) {
                 cmocka_unit_test(test_sources),      cmocka_unit_test(test_diffs),
                 cmocka_unit_test(test_refusals),     cmocka_unit_test(test_stops),
                 cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
+                cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
+                cmocka_unit_test(test_many_askers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ enum own_key {
         KEY_ROWS,
         KEY_SPARKS,
         KEY_WHAT,
+        KEY_BOXES,
 };
 
 enum {
@@ -42,7 +43,7 @@ static const struct {
         [KEY_ID] = {"id", FOR_ALL},
         [KEY_COLUMNS] = {"columns", 1 << ANSWER_TIMELINE},
         [KEY_GROUPS] = {"groups", 1 << ANSWER_TIMELINE},
-        [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE},
+        [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE | 1 << ANSWER_REPORT},
         [KEY_REVERSE] = {"reverse", 1 << ANSWER_FLAME},
         [KEY_LINES] = {"lines", 1 << ANSWER_FLAME},
         [KEY_AGAINST] = {"against", FOR_TWO},
@@ -53,6 +54,7 @@ static const struct {
         [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
         [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
+        [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -101,6 +103,7 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_GROUPS: return take_number(value, 0, ASKED_MAX_GROUPS, &a->n_groups, reterr);
         case KEY_ROWS: return take_number(value, 0, ASKED_MAX_ROWS, &a->n_rows, reterr);
         case KEY_SPARKS: return take_number(value, 0, ASKED_MAX_SPARKS, &a->n_sparks, reterr);
+        case KEY_BOXES: return take_number(value, 1, ASKED_MAX_BOXES, &a->n_boxes, reterr);
         case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
         case KEY_REVERSE: return take_flag(value, &a->is_reversed, reterr);
         case KEY_LINES: return take_flag(value, &a->by_line, reterr);

@@ -117,6 +117,10 @@ static void grow_parts(const struct asking *k, struct side *s, const struct draw
         }
 }
 
+static size_t n_max_boxes(const struct asking *k) {
+        return k->o->n_max_boxes ? k->o->n_max_boxes : FLAME_MAX_FRAMES;
+}
+
 static void make_graph(struct asking *k, struct graph *g, const struct drawn *d) {
         struct graph_source of[GRAPH_N_SIDES] = {0};
         part_vec parts[GRAPH_N_SIDES] = {0};
@@ -127,7 +131,8 @@ static void make_graph(struct asking *k, struct graph *g, const struct drawn *d)
                 of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n,
                                               k->by_line};
         }
-        graph_make(g, of, k->n_sides, d->min_share, &k->texts);
+        graph_make(g, of, k->n_sides, &(struct graph_bounds){d->min_share, n_max_boxes(k)},
+                   &k->texts);
         for (size_t i = 0; i < k->n_sides; i++) {
                 for (size_t n = 0; n < parts[i].n; n++)
                         query_tree_free((struct query_tree *)parts[i].items[n].tree);
@@ -155,6 +160,9 @@ static void make_picture(struct asking *k) {
                           .is_reversed = k->o->is_reversed,
                           .min_share = share_pct >= 0 ? share_pct / 100 : FLAME_MIN_SHARE};
 
+        /* somebody who wants more boxes than a picture has wants the narrow ones */
+        if (share_pct < 0 && n_max_boxes(k) > FLAME_MAX_FRAMES)
+                d.min_share = 0;
         make_graph(k, &p->graph, &d);
         if (!k->by_line && is_shallow(&p->graph)) {
                 graph_done(&p->graph);
@@ -236,8 +244,10 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
 /* ---- for programs ----------------------------------------------------------------------------------- */
 
 int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
-                struct err *reterr) {
-        struct flame_options o = {.ask = {.request = of[0].request}, .is_reversed = is_reversed};
+                uint32_t n_max_boxes, struct err *reterr) {
+        struct flame_options o = {.ask = {.request = of[0].request},
+                                  .is_reversed = is_reversed,
+                                  .n_max_boxes = n_max_boxes};
         struct asking k = {.o = &o,
                            .arena = arena_new(),
                            .n_sides = n,

@@ -158,7 +158,8 @@ static void make(struct made *m, const char *const *paths, size_t n_paths, const
                 m->part[i] = (struct graph_part){.tree = m->tree[i]};
                 of[i] = (struct graph_source){&m->view[i], &m->part[i], 1};
         }
-        graph_make(&m->graph, of, n_paths, min_share, &m->texts);
+        graph_make(&m->graph, of, n_paths, &(struct graph_bounds){min_share, FLAME_MAX_FRAMES},
+                   &m->texts);
 }
 
 static void unmake(struct made *m) {

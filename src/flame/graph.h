@@ -15,7 +15,7 @@
 
 enum {
         /* Bounds of a picture, whatever the trace: the smallest frames beyond become the rest of their callers. */
-        FLAME_MAX_FRAMES = 12000, /* and for each at most one rest of what it called */
+        FLAME_MAX_FRAMES = 12000, /* unless told; and for each at most one rest of what it called */
         FLAME_MAX_DEPTH = 400,
         FLAME_MAX_NAME = 250, /* cells; longer names are cut in the middle */
 };
@@ -115,9 +115,15 @@ struct graph_source {
         bool by_line; /* frames are lines of functions */
 };
 
+/* What becomes the rest of its caller: frames with less of the whole, and the smallest where there are too many. */
+struct graph_bounds {
+        double min_share;
+        size_t n_max_frames;
+};
+
 /* of has one source, or two: the newer first. */
-void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
-                struct text_pool *texts);
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
+                const struct graph_bounds *bounds, struct text_pool *texts);
 void graph_done(struct graph *g);
 
 /* Chooses hues and shades; graph_make does it last. */

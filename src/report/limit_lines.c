@@ -74,7 +74,7 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
                 l.text = damage;
                 fn(ctx, &l, NULL);
         }
-        for (size_t i = 0; i < r->findings->n && !is_known; i++)
+        for (size_t i = 0; r->findings && i < r->findings->n && !is_known; i++)
                 if (!strcmp(r->findings->items[i].kind, "unseen")) {
                         l = (struct trace_limit){.kind = LIMIT_UNHOOKED,
                                                  .bytes = r->findings->items[i].bytes};

@@ -321,6 +321,7 @@ def test_frames(t):
     trace = recorded(t, many, "100000")
     with View(t, trace) as view:
         saw, _ = browse(t, "frames", view.url, rows=100000, frames=30)
+    assert saw["boxes"] >= 100000, saw
     assert saw["count"].endswith(" of 100,000") and saw["count"] != saw["scrolled"], saw
     for what in ("table", "flame"):
         t.notes.append(f"{what}: {saw[what]['per_s']:.0f} frames a second, {saw[what]['cpu_ms']:.1f} ms for each")

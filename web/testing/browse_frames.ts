@@ -64,6 +64,9 @@ export async function frames(tab: Tab, args: Arguments): Promise<unknown> {
   const table = await pace(tab, "scroll", n);
   const scrolled = await textOf(page, ".table-count");
   await load(tab, args.url, "#flame?by=end");
+  await move(page, "zoom", 20);
+  await page.waitForFunction((least) => Number(document.querySelector<HTMLElement>(".flame-around canvas")?.dataset["boxes"] ?? 0) >= least, args["rows"] as number, { timeout: 60000 });
+  const boxes = Number(await page.locator(".flame-around canvas").getAttribute("data-boxes"));
   const flame = await pace(tab, "zoom", n);
-  return { count, scrolled, table, flame };
+  return { count, scrolled, boxes, table, flame };
 }

@@ -3,7 +3,7 @@
 import type { ViewProps } from "../api/ask";
 import type { Lifetimes, Sizes } from "../api/common";
 import type { Finding, Report } from "../api/report";
-import { useAnswer } from "../api/use";
+import { useAnswer, type Answered } from "../api/use";
 import { METRIC_WORDS } from "../model/chips";
 import { emptiness } from "../model/emptiness";
 import { place } from "../model/spread";
@@ -13,27 +13,24 @@ import { bytes, count, duration, plural, share } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "../widgets/bars";
 import { Name } from "../widgets/name";
-import { Pending } from "../widgets/pending";
+import { Pending, ProgressLine } from "../widgets/pending";
 import { Spark } from "../widgets/spark";
 
 const SEVERITY: Readonly<Record<Finding["severity"], string>> = { problem: "Problem", "worth-knowing": "Worth knowing", note: "Note" };
 const CARD_COLUMNS = 80;
 const LARGEST = 5;
 
+/** Figures come at once; what stands out is looked for meanwhile. */
 export function OverviewView({ state, ask }: ViewProps) {
-  const asked = useAnswer(ask, "report", question(state, { by: null }));
+  const whole = useAnswer(ask, "report", question(state, { by: null }));
+  const brief = useAnswer(ask, "report", ask.isFile ? null : question(state, { by: null, coarse: true }));
+  const isBrief = whole.isStale && !whole.error && brief.answer !== null && !brief.error;
   return (
-    <Pending of={asked}>
+    <Pending of={isBrief ? brief : whole}>
       {(report) => (
         <div class="overview">
           <Headline text={report.headline} />
-          {report.findings.length > 0 ? (
-            <div class="cards">
-              {report.findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
-            </div>
-          ) : (
-            <p class="quiet">{report.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>
-          )}
+          <Findings of={whole} state={state} ask={ask} />
           <Totals report={report} />
           <div class="overview-parts">
             <Largest state={state} ask={ask} />
@@ -44,6 +41,26 @@ export function OverviewView({ state, ask }: ViewProps) {
         </div>
       )}
     </Pending>
+  );
+}
+
+function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
+  const findings = of.answer?.findings;
+  return (
+    <div class={of.isStale && findings ? "findings is-stale" : "findings"} aria-busy={of.isStale}>
+      {of.isStale && (
+        <>
+          <p class="quiet">Looking for what grows, leaks or is temporary</p>
+          <ProgressLine share={of.progress ?? 0} />
+        </>
+      )}
+      {findings && findings.length > 0 && (
+        <div class="cards">
+          {findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
+        </div>
+      )}
+      {findings?.length === 0 && <p class="quiet">{of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
+    </div>
   );
 }
 
