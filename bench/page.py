@@ -6,7 +6,7 @@
   bench/page.py --build build --millions 100       answers about a trace of so many million events, and its page as one file;
                                                    --folder DIR --keep: the trace stays there, and is used again
 
-Frames: the browser is headless and draws without a graphics card, so a desk with one is faster. Of each second frame also the time that it takes of the
+Frames: the browser is headless and draws without a graphics card, so a desk with one is faster. Beside it what a frame takes of the
 page's thread: at 60 frames a second there are 16.7 ms. Answers: seconds of wall and of CPU, and the memory of the server; others at work make wall
 longer."""
 
@@ -73,7 +73,8 @@ def questions(duration_s):
     def window(i):
         return f"from={duration_s * (0.11 + 0.07 * i):.3f}&to={duration_s * (0.43 + 0.07 * i):.3f}"
     yield from (("first picture: trace", "trace"), ("first picture: timeline", "timeline?columns=600"))
-    yield "Overview: report", "report?top=20"
+    yield "Overview: headline, figures", "report?coarse=1"
+    yield "Overview: findings", "report?top=20"
     for i in range(3):
         yield "window: timeline, coarse", f"timeline?columns=600&coarse=1&{window(i)}"
         yield "window: flame", f"flame?by=peak&{window(i)}"
@@ -96,11 +97,13 @@ def answers(t, options):
     with View(t, trace) as view:
         client = Client(view)
         print(f"{'opened':34} {time.monotonic() - began:6.2f} s wall {client.cpu_s():6.2f} s CPU {client.peak_mib():5.0f} MiB")
-        duration_s = 0
-        for what, question in [*questions(1)][:1]:
-            duration_s = json.loads(client.ask(question)[0])["duration_s"]
-        for what, question in questions(duration_s):
+        duration_s, i = 1, 0
+        while i < len(asked := [*questions(duration_s)]):
+            what, question = asked[i]
             body, wall, cpu = client.ask(question)
+            if i == 0:
+                duration_s = json.loads(body)["duration_s"]
+            i += 1
             print(f"{what:34} {wall:6.2f} s wall {cpu:6.2f} s CPU {client.peak_mib():5.0f} MiB {len(body) / 1e6:8.2f} MB", flush=True)
     page = t.path("page.html")
     began = time.monotonic()
