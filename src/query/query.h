@@ -338,6 +338,8 @@ struct query_frame {
  * until it returns false. */
 typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
+/* Which of them requested the memory: the innermost that is no machinery; SIZE_MAX: there is none. */
+size_t query_requester(struct query *q, uint32_t stack);
 /* The frames of one location; returns how many there are and fills up to cap of them. */
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
                              size_t cap);

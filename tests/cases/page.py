@@ -124,6 +124,21 @@ def test_keyboard(t):
     assert saw["most"], saw
 
 
+def test_culprit(t):
+    """Two clicks from opening to the source line that requested the most; machinery inside of it is folded."""
+    trace = recorded(t)
+    with View(t, trace) as view:
+        saw, _ = browse(t, "culprit", view.url)
+    largest = told(t, trace, "--process", "all")["top"][0]["sites"][0]["stack"]
+    at = next(i for i, frame in enumerate(largest) if frame["file"].endswith("mqtt_server.cc"))
+    want = f"{largest[at]['file']}:{largest[at]['line']}"
+    assert saw["folded"].startswith(f"{at} frames"), (saw, at)
+    assert "MqttState" in saw["name"] and want.endswith("/" + saw["place"]), (saw, want)
+    assert "MqttState" in saw["told"] and "MqttState" in saw["first"] and saw["place"] in saw["told"], saw
+    assert saw["view"] == "source" and saw["keys"]["what"] == want, (saw, want)
+    assert len(saw["most"]) == 1 and str(largest[at]["line"]) in saw["most"][0], saw
+
+
 def test_brush(t):
     """A brush over the heat map sets sizes and lifetimes, for every view."""
     trace = recorded(t)

@@ -6,11 +6,11 @@ import type { Trace, TraceProcess } from "../api/trace";
 import { METRIC_WORDS } from "../model/chips";
 import { get } from "../model/state";
 import { bytes, count, duration } from "../model/units";
-import { visible } from "../model/visible";
+import { commandText, visible } from "../model/visible";
 
 function programOf(trace: Trace): string {
   const [first = trace.file, ...rest] = trace.command;
-  return [first.split("/").pop() || first, ...rest].join(" ");
+  return commandText([first.split("/").pop() || first, ...rest]);
 }
 
 function processText(one: TraceProcess): string {
@@ -36,7 +36,7 @@ export function Header({ state, ask }: ViewProps) {
       <div class="header-row">
         <span class="brand">silt</span>
         {title !== null && <span class="program-title">{title}</span>}
-        <span class="program" title={visible(trace.command.join(" "))}>{program}</span>
+        <span class="program" title={visible(commandText(trace.command))}>{program}</span>
         <span class="header-figures">
           <span>peak <b>{bytes(trace.peak.bytes)}</b></span>
           <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>

@@ -102,7 +102,12 @@ function Whole({ state, ask, error, onDrag, follow, onHelp, children }: WholePro
 
 function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
   // Narrow, the list is a row that scrolls.
-  useEffect(() => document.querySelector('.views [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "nearest" }), [state.view]);
+  useEffect(() => {
+    const show = (): void => document.querySelector('.views [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    show();
+    window.addEventListener("resize", show);
+    return () => window.removeEventListener("resize", show);
+  }, [state.view]);
   return (
     <nav class="views" aria-label="Views">
       {VIEWS.map((name, i) => (

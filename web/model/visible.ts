@@ -11,3 +11,8 @@ export function visible(name: string): string {
 export function visibleLines(text: string): string {
   return /[\n\t]/.test(text) ? text.split(/(\n|\t)/).map((part) => (part === "\n" || part === "\t" ? part : visible(part))).join("") : visible(text);
 }
+
+/** A command as one would type it: an argument that is empty or has spaces is quoted. */
+export function commandText(words: readonly string[]): string {
+  return words.map((word) => (/^[^\s'"\\]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`)).join(" ");
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { visible, visibleLines } from "./visible";
+import { commandText, visible, visibleLines } from "./visible";
 
 test("what could hide or reorder is an escape, all else stays", () => {
   assert.equal(visible("std::vector<int, 名前>::push_back 😀 é"), "std::vector<int, 名前>::push_back 😀 é");
@@ -12,4 +12,8 @@ test("what could hide or reorder is an escape, all else stays", () => {
 
 test("lines and tabs of a longer text stay", () => {
   assert.equal(visibleLines("a\u202eb\nc\td\u0007"), "a\\u{202e}b\nc\td\\u{7}");
+});
+
+test("a command can be typed again", () => {
+  assert.equal(commandText(["redis-server", "--save", "", "a b", "it's"]), "redis-server --save '' 'a b' 'it'\\''s'");
 });

@@ -52,6 +52,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
   const peak = detail.unfiltered?.peak_live_bytes ?? ask.trace.peak.bytes;
   return (
     <>
+      {pick.name === "" && <Requester detail={detail} ask={ask} />}
       <p class="detail-sentence">{detail.sentence}</p>
       {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
       {detail.without && detail.stacks_in_all > 0 && (
@@ -67,7 +68,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
         {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.name, callees: null, shape: "callers" } })}>Callers</button>}
       </div>
       {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} />}
-      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
+      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} requester={detail.requester ?? 0} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
       {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
       {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
       {detail.threads && detail.threads.length > 0 && <ThreadList threads={detail.threads} />}
@@ -99,37 +100,58 @@ function History({ history }: { history: NonNullable<Detail["history"]> }) {
   );
 }
 
-/** Inlined frames stand a little in; every frame leads to its detail, its source and a filter, so far as there is one. */
-function Stack({ stack, nInAll, ask }: { stack: readonly Frame[]; nInAll: number } & ViewProps) {
+/** What a table calls the call path, and its line: one click to the source. */
+function Requester({ detail, ask }: { detail: Detail; ask: Ask }) {
+  const frame = detail.stack?.[detail.requester ?? 0];
+  if (!frame) return null;
+  const name = frameName(frame);
+  return (
+    <p class="detail-name mono" title={visible(name)}>
+      <Name text={visible(shortName(name)) || "(unknown)"} /> <Place frame={frame} ask={ask} />
+    </p>
+  );
+}
+
+/** Inlined frames stand a little in; every frame leads to its detail, its source and a filter, so far as there is one. Machinery inside of the code that requested the memory is folded. */
+function Stack({ stack, requester, nInAll, ask }: { stack: readonly Frame[]; requester: number; nInAll: number } & ViewProps) {
   const text = stack.map((frame) => `${frameName(frame) || "(unknown)"}  ${place(frame.file, frame.line)}`).join("\n");
+  const rows = stack.map((frame, i) => <StackFrame key={i} frame={frame} isRequester={i === requester && requester > 0} ask={ask} />);
   return (
     <section>
       <h3>
         {nInAll > 1 ? `Largest of ${count(nInAll)} call paths` : "Call path"}{" "}
         <button type="button" class="button is-plain" onClick={() => void copyText(`${text}\n`)}>copy</button>
       </h3>
-      <ol class="stack">{stack.map((frame, i) => <StackFrame key={i} frame={frame} ask={ask} />)}</ol>
+      {requester > 1 && (
+        <details class="stack-machinery">
+          <summary>{plural(requester, "frame")} of machinery inside</summary>
+          <ol class="stack">{rows.slice(0, requester)}</ol>
+        </details>
+      )}
+      <ol class="stack">{requester > 1 ? rows.slice(requester) : rows}</ol>
     </section>
   );
 }
 
-function StackFrame({ frame, ask }: { frame: Frame; ask: Ask }) {
+/** Leads to the source, where there is one. */
+function Place({ frame, ask }: { frame: Frame; ask: Ask }) {
+  const name = frameName(frame);
+  if (frame.file === "" || !hasSource(ask, name)) return <span class="quiet" title={visible(frame.file || frame.module)}>{visible(place(frame.file, frame.line) || baseName(frame.module))}</span>;
+  return <button type="button" class="link" title={visible(`${frame.file}:${frame.line}`)} onClick={() => ask.go({ view: "source", set: { what: frame.line > 0 && !ask.isFile ? `${frame.file}:${frame.line}` : name } })}>{visible(place(frame.file, frame.line))}</button>;
+}
+
+function StackFrame({ frame, isRequester, ask }: { frame: Frame; isRequester: boolean; ask: Ask }) {
   const name = frameName(frame), near = nearText(frame);
   const label = <Name text={visible(shortName(name)) || "(unknown)"} />;
-  const hasLines = frame.file !== "" && hasSource(ask, name);
   return (
-    <li class={frame.inlined ? "is-inlined" : undefined}>
+    <li class={[frame.inlined && "is-inlined", isRequester && "is-requester"].filter(Boolean).join(" ") || undefined}>
       {name === "" ? label : (
         <button type="button" class="link" title={visible(`${name}\n${frame.module}`)} onClick={() => ask.go({ set: { pick: `function:${name}` } })}>{label}</button>
       )}
       <span class="stack-place quiet">
         {frame.inlined && "inlined "}
         {near !== "" && <span title="The nearest name before it: the function itself has none">{visible(near)} </span>}
-        {hasLines ? (
-          <button type="button" class="link" title={visible(`${frame.file}:${frame.line}`)} onClick={() => ask.go({ view: "source", set: { what: frame.line > 0 && !ask.isFile ? `${frame.file}:${frame.line}` : name } })}>{visible(place(frame.file, frame.line))}</button>
-        ) : (
-          <span title={visible(frame.file || frame.module)}>{visible(place(frame.file, frame.line) || baseName(frame.module))}</span>
-        )}{" "}
+        <Place frame={frame} ask={ask} />{" "}
         {name !== "" && !ask.isFile && (
           <button type="button" class="link" title="Only blocks whose call path contains it" aria-label={`Filter to ${visible(name)}`} onClick={() => ask.go({ add: [["function", exactly(name)]] })}>filter</button>
         )}
