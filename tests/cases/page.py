@@ -217,6 +217,11 @@ def test_compare(t):
     assert on_page(want["text"]) in saw["seen"][0]["text"], (saw["seen"][0]["text"][:300], want["text"])
     want = told(t, [f"{new}@@first..@second", f"{new}@@second.."], "--by", "allocated", command="diff")
     assert on_page(want["text"]) in saw["seen"][1]["text"], (saw["seen"][1]["text"][:300], want["text"])
+    with View(t, new) as view:
+        saw, _ = browse(t, "compare", view.url, fragments=[""], press="the start – @first, then – @second")
+    assert [saw["seen"][0]["keys"].get(key) for key in ("old-from", "old-to", "from", "to")] == ["@start", "@first", "@first", "@second"], saw
+    want = told(t, [f"{new}@@start..@first", f"{new}@@first..@second"], command="diff")
+    assert on_page(want["text"]) in saw["seen"][0]["text"], (saw["seen"][0]["text"][:300], want["text"])
 
 
 def feed(process, is_over):

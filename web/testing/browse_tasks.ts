@@ -81,7 +81,7 @@ export async function keyboard(tab: Tab, args: Arguments): Promise<unknown> {
   };
 }
 
-/** What Compare says; `fragments`: what to compare. */
+/** What Compare says; `fragments`: what to compare; `press`: the button to press then. */
 export async function compare(tab: Tab, args: Arguments): Promise<unknown> {
   const { page } = tab;
   await load(tab, args.url);
@@ -91,6 +91,11 @@ export async function compare(tab: Tab, args: Arguments): Promise<unknown> {
     if (fragment !== "") await go(page, fragment);
     else {
       await page.keyboard.press("8");
+      await settle(page);
+    }
+    const press = args["press"] as string | undefined;
+    if (press !== undefined) {
+      await page.locator("main").getByRole("button", { name: press, exact: true }).click();
       await settle(page);
     }
     seen.push({ ...stateOf(page), text: await textOf(page, "main") });
