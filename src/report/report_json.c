@@ -198,6 +198,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
         json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
+        json_put_double(&j, "run_time_s", seconds(headline_run_ns(r)), 6);
         json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
         estimate_put(&j, r->q, r->answer);
         json_key(&j, "window");
