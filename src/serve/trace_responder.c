@@ -185,6 +185,10 @@ static bool responder_is_growing(void *ctx) {
         return ((struct trace_responder *)ctx)->is_growing;
 }
 
+struct answerer *trace_responder_answerer(struct trace_responder *d) {
+        return d->answerer;
+}
+
 struct responder trace_responder_table(struct trace_responder *d) {
         return (struct responder){.ctx = d,
                                   .answer = responder_answer,

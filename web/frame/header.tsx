@@ -48,7 +48,7 @@ export function Header({ state, ask }: ViewProps) {
           {trace.processes_in_all > 1 && !ask.isFile && (
             <select class="choice" aria-label="Process" value={get(state, "process") ?? "all"}
                     onChange={(event) => ask.go({ set: { process: event.currentTarget.value === "all" ? null : event.currentTarget.value } })}>
-              <option value="all">all {count(trace.processes_in_all)} processes</option>
+              <option value="all">all {count(trace.pids_in_all)} processes</option>
               {get(state, "process") && !trace.processes.some((one) => one.word === get(state, "process")) && get(state, "process") !== "all" && (
                 <option value={get(state, "process")}>{visible(get(state, "process") ?? "")}</option>
               )}

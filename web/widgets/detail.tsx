@@ -55,7 +55,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
       {pick.name === "" && <Requester detail={detail} ask={ask} />}
       <p class="detail-sentence">{detail.sentence}</p>
       {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
-      {detail.without && detail.stacks_in_all > 0 && (
+      {detail.without && detail.stacks_in_all > 0 && bytes(detail.without.peak_live_bytes) !== bytes(peak) && (
         <p>
           Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
           {bytes(detail.without.end_live_bytes)}.
