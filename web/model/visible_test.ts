@@ -12,7 +12,7 @@ test("what could hide or reorder is an escape, all else stays", () => {
 });
 
 test("lines and tabs of a longer text stay", () => {
-  assert.equal(visibleLines("a\u202eb\nc\td\u0007"), "a\\u{202e}b\nc\td\\u{7}");
+  assert.equal(visibleLines("a\u202eb\nc\td\u0007"), "a\\u{202e}b\nc\td\\x07");
 });
 
 test("a command can be typed again", () => {
