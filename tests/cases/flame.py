@@ -358,10 +358,10 @@ def test_page_opens(t):
     flame(t, "--by", "allocated", "--size", "1..1000", "--title", "<i>Mine</i>", out="t.html")
     with browser.Browser(t.dir) as b:
         b.open(t.path("t.html"))
-        assert b.evaluate("document.querySelector('.views [aria-current=page]').textContent") == "Flame"
-        assert "allocated" in b.evaluate("document.querySelector('.flame-sentence').textContent")
-        assert "1..1000" in b.evaluate("document.querySelector('.chips').textContent")
-        assert b.evaluate("document.querySelector('.program-title').textContent") == "<i>Mine</i>"
+        assert b.until("document.querySelector('.views [aria-current=page]')?.textContent") == "Flame"
+        assert "allocated" in b.until("document.querySelector('.flame-sentence')?.textContent")
+        assert "1..1000" in b.until("document.querySelector('.chips')?.textContent")
+        assert b.until("document.querySelector('.program-title')?.textContent") == "<i>Mine</i>"
         assert b.evaluate("document.querySelectorAll('.chip-remove').length") == 0 and b.problems() == [], b.problems()
 
 
