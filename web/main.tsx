@@ -24,7 +24,14 @@ function begin(source: Source, at: HTMLElement): void {
   render(<Page source={source} />, at);
 }
 
+/** A file opens with what it was written for, unless its address says more. */
+function openAtStart(): void {
+  const start = document.getElementById("silt-start")?.textContent ?? "";
+  if (start !== "" && location.hash.length < 2) history.replaceState(null, "", `#${start}`);
+}
+
 if (place && data) {
+  openAtStart();
   readFileData(data.textContent ?? "").then(
     (read) => begin(fileSource(read), place),
     (failure: unknown) => (place.textContent = failure instanceof Error ? failure.message : String(failure)),

@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
                 {"timeline", "columns=5&function=a"},
                 {"flame", "by=end"},
                 {"flame", "reverse&by=growth"},
+                {"flame", "lines&by=allocated"},
                 {"flame", "against"},
                 {"flame", "old-from=1ms&old-to=20ms&from=20ms"},
                 {"flame", "old-at=30ms"},

@@ -17,8 +17,12 @@ struct answerer {
         struct opened new, old;   /* old: only where there is one */
         _Atomic uint64_t version; /* any thread may look */
         bool is_growing;
-        pthread_mutex_t lock; /* of what follows */
+        pthread_mutex_t lock; /* of what follows, and of making queries that share the traces */
         VEC(struct asker *) askers;
+        /* Wrappers of allocators, which the first who asks a trace learns for all; NULL: nobody did so far. A lock of its own:
+         * it is held while somebody learns, so that the others wait and do not do the same. */
+        pthread_mutex_t learning;
+        struct names *known_of_new, *known_of_old;
 };
 
 /* A trace as one thread asks it. */
@@ -49,6 +53,7 @@ int answerer_new(const struct answerer_options *o, struct answerer **ret, struct
         a->is_growing =
                 trace_is_being_written(o->path); /* before it is read: then its end is not missed */
         pthread_mutex_init(&a->lock, NULL);
+        pthread_mutex_init(&a->learning, NULL);
         r = opened_init(&a->new, o->path, &o->rules, reterr);
         if (r >= 0 && o->old_path)
                 r = opened_init(&a->old, o->old_path, &o->rules, reterr);
@@ -68,6 +73,9 @@ struct answerer *answerer_free(struct answerer *a) {
         vec_free(&a->askers);
         opened_done(&a->new);
         opened_done(&a->old);
+        names_free(a->known_of_new);
+        names_free(a->known_of_old);
+        pthread_mutex_destroy(&a->learning);
         pthread_mutex_destroy(&a->lock);
         free(a);
         return NULL;
@@ -88,16 +96,38 @@ static void seat_leave(struct seat *s) {
         s->names = names_free(s->names);
 }
 
+/* Learning looks at every call path: one does it, the others take over what it found. */
+static void seat_learn(struct seat *s, struct answerer *a, struct names **known) {
+        pthread_mutex_lock(&a->learning);
+        if (*known) {
+                name_learn_like(s->names, *known);
+        } else if (query_learn_wrappers(s->q, NULL) >= 0 &&
+                   names_load(&a->o.rules, known, NULL) >= 0) {
+                name_learn_like(*known, s->names);
+        }
+        pthread_mutex_unlock(&a->learning);
+}
+
 /* names: of another seat; NULL: its own. */
 static struct query *seat_take(struct seat *s, struct query *of, struct names *names,
                                const struct asker *k) {
         if (!s->q) {
+                bool is_alone = !names;
+
+                /* the first of them completes what all share: one at a time */
+                pthread_mutex_lock(&k->of->lock);
                 s->q = query_open_shared(of);
+                pthread_mutex_unlock(&k->of->lock);
                 if (!names && names_load(&k->of->o.rules, &s->names, NULL) >= 0)
                         names = s->names;
                 if (names)
                         query_set_names(s->q, names);
-                query_learn_wrappers(s->q, NULL);
+                if (is_alone && s->names)
+                        seat_learn(s, k->of,
+                                   of == k->of->new.q ? &k->of->known_of_new
+                                                      : &k->of->known_of_old);
+                else
+                        query_learn_wrappers(s->q, NULL);
         }
         query_set_progress(s->q, k->progress, k->progress_ctx);
         query_set_deadline(s->q, k->deadline_ns);
@@ -184,6 +214,7 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
         for (size_t i = 0; i < a->askers.n; i++)
                 asker_leave(a->askers.items[i]);
         pthread_mutex_unlock(&a->lock);
+        a->known_of_new = names_free(a->known_of_new);
         a->is_growing = trace_is_being_written(a->o.path);
         r = query_refresh(a->new.q, reterr);
         a->version += r > 0;
@@ -234,6 +265,9 @@ static int ask(struct asker *a, struct asked *asked, FILE *out, struct err *rete
                                           .request = &asked->request,
                                           .json = true};
         json_init(&k.j, out);
+        if (r >= 0 && k.v->n_processes == 0) /* as it is not when it is opened */
+                r = err_set(reterr, -ENODATA, "'%s' was cut while it was open: record it again",
+                            a->of->o.path);
         if (r >= 0 && is_resolved_here(asked->kind))
                 r = show_resolve(&k.options, k.q, REQUEST_ALL, &k.resolved, reterr);
         if (r >= 0)

@@ -2,6 +2,7 @@
 /* Answers that commands print too are the same, byte by byte; wrong questions are refused with their key; whoever is told to stop
  * does, and answers the next question; a trace that grows is answered as one opened then. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,6 +153,92 @@ static void test_reports(void **state) {
                 asker_free(k);
                 answerer_free(a);
         }
+}
+
+/* ---- sooner, and finer ---------------------------------------------------------------------------- */
+
+/* What a report tells at once is the same, to the letter: all that stands before the quality of the recording. */
+static void test_brief(void **state) {
+        const char *const queries[] = {"", "from=1ms&to=20ms", "function=a"};
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        server_trace_write(SERVER);
+        a = open_traces(SERVER, NULL);
+        k = asker_new(a);
+        for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+                struct text whole = ask(k, "report", queries[i]), brief;
+                char query[64];
+                size_t n;
+
+                snprintf(query, sizeof(query), "coarse=1&%s", queries[i]);
+                brief = ask(k, "report", query);
+                assert_int_equal(brief.r, 0);
+                assert_non_null(strstr(brief.bytes, "\"findings\":null"));
+                assert_non_null(strstr(brief.bytes, "\"top\":[]"));
+                assert_non_null(strstr(brief.bytes, "\"quality\":null"));
+                n = (size_t)(strstr(whole.bytes, "\"quality\":") - whole.bytes);
+                assert_true(n > 100);
+                assert_memory_equal(whole.bytes, brief.bytes, n);
+                free(whole.bytes);
+                free(brief.bytes);
+        }
+        asker_free(k);
+        answerer_free(a);
+}
+
+/* Boxes of a flame graph: commas in a column. */
+static size_t count_boxes(struct asker *k, const char *query) {
+        struct text t = ask(k, "flame", query);
+        size_t n = 1;
+
+        assert_int_equal(t.r, 0);
+        for (const char *p = strstr(t.bytes, "\"parent\":["); *p != ']'; p++)
+                n += *p == ',';
+        free(t.bytes);
+        return n;
+}
+
+static void test_boxes(void **state) {
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        write_fabric(FABRIC, 1);
+        a = open_traces(FABRIC, NULL);
+        k = asker_new(a);
+        assert_true(count_boxes(k, "by=allocated&boxes=3") <= 6);
+        assert_true(count_boxes(k, "by=allocated&boxes=3") <
+                    count_boxes(k, "by=allocated&boxes=200000"));
+        assert_true(count_boxes(k, "by=allocated") <= count_boxes(k, "by=allocated&boxes=200000"));
+        asker_free(k);
+        answerer_free(a);
+}
+
+/* The first who asks learns names for all, and a trace that grew is learned anew. */
+static void test_many_askers(void **state) {
+        struct text first, other;
+        struct asker *k[3];
+        struct answerer *a;
+
+        (void)state;
+        server_trace_write(SERVER);
+        a = open_traces(SERVER, NULL);
+        for (size_t i = 0; i < ARRAY_SIZE(k); i++)
+                k[i] = asker_new(a);
+        for (size_t i = 1; i < ARRAY_SIZE(k); i++) {
+                first = ask(k[0], "table", "group-by=function");
+                other = ask(k[i], "table", "group-by=function");
+                expect_same_text(&first, &other, "table");
+        }
+        assert_true(answerer_refresh(a, NULL) >= 0);
+        first = ask(k[2], "report", "");
+        other = print(SERVER, "report", "", NULL);
+        expect_same_text(&other, &first, "report");
+        for (size_t i = 0; i < ARRAY_SIZE(k); i++)
+                asker_free(k[i]);
+        answerer_free(a);
 }
 
 static void test_sources(void **state) {
@@ -398,6 +485,59 @@ static void test_stops(void **state) {
         answerer_free(a);
 }
 
+/* ---- many at once -------------------------------------------------------------------------------- */
+
+enum { N_THREADS = 4, N_TIMES = 20 };
+
+struct one_of_many {
+        struct answerer *of;
+        pthread_barrier_t *begin;
+        struct text told;
+};
+
+static void *ask_first(void *ctx) {
+        struct one_of_many *m = ctx;
+        struct asker *k = asker_new(m->of);
+
+        pthread_barrier_wait(m->begin);
+        m->told = ask(k, "timeline", "columns=50");
+        asker_free(k);
+        return NULL;
+}
+
+/* The first question of each thread, all at once, of traces that nobody has asked before. */
+static void test_many_at_once(void **state) {
+        struct one_of_many many[N_THREADS];
+        pthread_t threads[N_THREADS];
+        pthread_barrier_t begin;
+        struct answerer *a;
+
+        (void)state;
+        assert_int_equal(pthread_barrier_init(&begin, NULL, N_THREADS), 0);
+        write_fabric(FABRIC, 5);
+        for (unsigned time = 0; time < N_TIMES; time++) {
+                struct answerer *alone = open_traces(FABRIC, NULL);
+                struct asker *k = asker_new(alone);
+
+                a = open_traces(FABRIC, NULL);
+                for (size_t i = 0; i < N_THREADS; i++) {
+                        many[i] = (struct one_of_many){.of = a, .begin = &begin};
+                        assert_int_equal(pthread_create(&threads[i], NULL, ask_first, &many[i]), 0);
+                }
+                for (size_t i = 0; i < N_THREADS; i++) {
+                        struct text want = ask(k, "timeline", "columns=50");
+
+                        assert_int_equal(pthread_join(threads[i], NULL), 0);
+                        assert_int_equal(want.r, 0);
+                        expect_same_text(&want, &many[i].told, "timeline");
+                }
+                asker_free(k);
+                answerer_free(alone);
+                answerer_free(a);
+        }
+        pthread_barrier_destroy(&begin);
+}
+
 /* ---- growing -------------------------------------------------------------------------------------- */
 
 static void test_growing(void **state) {
@@ -440,10 +580,12 @@ static void test_growing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sums),     cmocka_unit_test(test_reports),
-                cmocka_unit_test(test_sources),  cmocka_unit_test(test_diffs),
-                cmocka_unit_test(test_refusals), cmocka_unit_test(test_stops),
-                cmocka_unit_test(test_growing),
+                cmocka_unit_test(test_sums),         cmocka_unit_test(test_reports),
+                cmocka_unit_test(test_sources),      cmocka_unit_test(test_diffs),
+                cmocka_unit_test(test_refusals),     cmocka_unit_test(test_stops),
+                cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
+                cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
+                cmocka_unit_test(test_many_askers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@ enum own_key {
         KEY_GROUPS,
         KEY_COARSE,
         KEY_REVERSE,
+        KEY_LINES,
         KEY_AGAINST,
         KEY_OLD_FROM,
         KEY_OLD_TO,
@@ -25,6 +26,7 @@ enum own_key {
         KEY_ROWS,
         KEY_SPARKS,
         KEY_WHAT,
+        KEY_BOXES,
 };
 
 enum {
@@ -41,8 +43,9 @@ static const struct {
         [KEY_ID] = {"id", FOR_ALL},
         [KEY_COLUMNS] = {"columns", 1 << ANSWER_TIMELINE},
         [KEY_GROUPS] = {"groups", 1 << ANSWER_TIMELINE},
-        [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE},
+        [KEY_COARSE] = {"coarse", 1 << ANSWER_TIMELINE | 1 << ANSWER_REPORT},
         [KEY_REVERSE] = {"reverse", 1 << ANSWER_FLAME},
+        [KEY_LINES] = {"lines", 1 << ANSWER_FLAME},
         [KEY_AGAINST] = {"against", FOR_TWO},
         [KEY_OLD_FROM] = {"old-from", FOR_TWO},
         [KEY_OLD_TO] = {"old-to", FOR_TWO},
@@ -51,6 +54,7 @@ static const struct {
         [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
         [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
+        [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -99,8 +103,10 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_GROUPS: return take_number(value, 0, ASKED_MAX_GROUPS, &a->n_groups, reterr);
         case KEY_ROWS: return take_number(value, 0, ASKED_MAX_ROWS, &a->n_rows, reterr);
         case KEY_SPARKS: return take_number(value, 0, ASKED_MAX_SPARKS, &a->n_sparks, reterr);
+        case KEY_BOXES: return take_number(value, 1, ASKED_MAX_BOXES, &a->n_boxes, reterr);
         case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
         case KEY_REVERSE: return take_flag(value, &a->is_reversed, reterr);
+        case KEY_LINES: return take_flag(value, &a->by_line, reterr);
         case KEY_AGAINST: return take_flag(value, &a->is_against, reterr);
         case KEY_OLD_FROM:
         case KEY_OLD_TO:

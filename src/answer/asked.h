@@ -9,6 +9,7 @@ enum {
         ASKED_MAX_GROUPS = 12,
         ASKED_MAX_ROWS = 200000,
         ASKED_MAX_SPARKS = 200,
+        ASKED_MAX_BOXES = 200000,
 };
 
 enum answer_kind {
@@ -32,8 +33,9 @@ struct asked {
         struct request old; /* the older side: what is said of it alone */
         bool has_old;       /* something is */
         bool is_against;    /* the older side is another trace */
-        bool is_coarse, is_reversed;
+        bool is_coarse, is_reversed, by_line;
         uint32_t n_columns, n_groups, n_rows, n_sparks;
+        uint32_t n_boxes; /* 0: the usual number */
         char *what;
 };
 

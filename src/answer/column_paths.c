@@ -9,7 +9,7 @@
 struct column_frame {
         uint32_t label, function, file, module, crate;
         uint32_t line;
-        bool is_inlined, is_task;
+        bool is_inlined, is_task, is_guess;
 };
 
 struct paths {
@@ -23,7 +23,8 @@ static uint64_t hash_of(const struct column_frame *f) {
         uint64_t h = map_hash((uint64_t)f->label << 32 | f->function);
 
         h = map_hash(h ^ ((uint64_t)f->file << 32 | f->module));
-        return map_hash(h ^ ((uint64_t)f->line << 2 | (uint64_t)f->is_inlined << 1 | f->is_task));
+        return map_hash(h ^ ((uint64_t)f->line << 3 | (uint64_t)f->is_guess << 2 |
+                             (uint64_t)f->is_inlined << 1 | f->is_task));
 }
 
 static uint32_t frame_number(struct paths *p, const struct name_frame *f, bool is_task) {
@@ -37,6 +38,7 @@ static uint32_t frame_number(struct paths *p, const struct name_frame *f, bool i
                 .line = f->line,
                 .is_inlined = f->inlined,
                 .is_task = is_task,
+                .is_guess = f->guess,
         };
         bool added;
         uint64_t *number = map_put(&p->by_hash, hash_of(&x), p->frames.n, &added);
@@ -72,6 +74,7 @@ static void put_frames(struct json *j, const struct paths *p) {
         JSON_PUT_EACH(j, "module", p->frames.n, json_uint, p->frames.items[i].module);
         JSON_PUT_EACH(j, "crate", p->frames.n, json_uint, p->frames.items[i].crate);
         JSON_PUT_EACH(j, "inlined", p->frames.n, json_bool, p->frames.items[i].is_inlined);
+        JSON_PUT_EACH(j, "guess", p->frames.n, json_bool, p->frames.items[i].is_guess);
         JSON_PUT_EACH(j, "async", p->frames.n, json_bool, p->frames.items[i].is_task);
         json_end(j);
         json_key(j, "names");

@@ -51,8 +51,9 @@ static void choose_paths(struct columns *c, const struct query_answer *all, size
 /* ---- columns --------------------------------------------------------------------------------- */
 
 enum {
-        MAX_CUT_EVENTS = 8000000, /* read for edges that cut slices */
-        MIN_CUT_COLUMNS = 24,     /* fewer are no better than slices */
+        MAX_CUT_EVENTS = 8000000,     /* read for edges that cut slices */
+        MIN_CUT_COLUMNS = 24,         /* fewer are no better than slices */
+        MAX_FILTER_EVENTS = 50000000, /* read for conditions on single blocks */
 };
 
 /* A short recording has few slices. There, edges cut them, so far as reading their events, for both edges of each column, takes no time
@@ -68,17 +69,36 @@ static bool choose_cuts(const struct trace_view *v, size_t *n_columns) {
         return true;
 }
 
-static void choose_edges(struct columns *c, const struct query *q, size_t n_columns) {
-        bool cuts = choose_cuts(query_view(q), &n_columns);
-        uint64_t end_ns = query_view(q)->end_ns;
+/* Conditions on single blocks read every event up to the end of each column. */
+static void choose_fewer(const struct trace_view *v, const struct query_scope *scope,
+                         size_t *n_columns) {
+        if (scope->filter && query_filter_needs_events(scope->filter))
+                *n_columns =
+                        MIN(*n_columns, (size_t)(MAX_FILTER_EVENTS / (v->n_events / 2 + 1) + 1));
+}
 
+static void add_edge(struct columns *c, uint64_t edge, uint64_t end_ns) {
+        if (edge > c->edges_ns.items[c->edges_ns.n - 1] && edge < end_ns)
+                vec_push(&c->edges_ns, edge);
+}
+
+/* Among them are the ends of the window that is asked about. */
+static void choose_edges(struct columns *c, const struct query *q, const struct query_scope *scope,
+                         size_t n_columns) {
+        uint64_t end_ns = query_view(q)->end_ns, own[] = {scope->from_ns, scope->to_ns};
+        size_t next = 0;
+        bool cuts;
+
+        choose_fewer(query_view(q), scope, &n_columns);
+        cuts = choose_cuts(query_view(q), &n_columns);
         vec_push(&c->edges_ns, 0);
-        for (size_t i = 1; i < n_columns; i++) {
+        for (size_t i = 1; i <= n_columns; i++) {
                 uint64_t wanted = (uint64_t)((double)end_ns * (double)i / (double)n_columns);
-                uint64_t edge = cuts ? wanted : query_edge_near(q, wanted);
+                uint64_t edge = cuts || i == n_columns ? wanted : query_edge_near(q, wanted);
 
-                if (edge > c->edges_ns.items[c->edges_ns.n - 1] && edge < end_ns)
-                        vec_push(&c->edges_ns, edge);
+                for (; next < ARRAY_SIZE(own) && own[next] <= edge; next++)
+                        add_edge(c, own[next], end_ns);
+                add_edge(c, edge, end_ns);
         }
         vec_push(&c->edges_ns, UINT64_MAX);
         c->n_columns = c->edges_ns.n - 1;
@@ -141,7 +161,7 @@ int columns_make(struct columns *c, struct query *q, const struct query_scope *s
         if (r < 0)
                 return r;
         choose_paths(c, all, n_paths);
-        choose_edges(c, q, n_columns);
+        choose_edges(c, q, scope, n_columns);
         for (size_t i = 0; i < c->paths.n; i++) {
                 *map_put(&path_of, c->paths.items[i], 0, NULL) = i;
                 vec_add(&rows);
@@ -208,7 +228,7 @@ static void put_edges(struct json *j, const struct columns *c, uint64_t end_ns) 
         json_key(j, "edges_s");
         json_array(j);
         for (size_t i = 0; i <= c->n_columns; i++)
-                json_double(j, (double)MIN(c->edges_ns.items[i], end_ns) / 1e9, 6);
+                json_double(j, (double)MIN(c->edges_ns.items[i], end_ns) / 1e9, 9);
         json_end(j);
 }
 

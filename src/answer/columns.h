@@ -37,7 +37,7 @@ struct columns {
         bool is_exact;
 };
 
-/* At most so many columns and call paths. */
+/* At most so many columns and call paths. All of the recording is told, whatever the window of the scope; its ends are edges, too. */
 int columns_make(struct columns *c, struct query *q, const struct query_scope *scope,
                  size_t n_columns, size_t n_paths, struct err *reterr);
 void columns_done(struct columns *c); /* also after a failure */

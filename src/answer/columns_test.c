@@ -62,6 +62,16 @@ static void expect_window(struct query *q, const struct columns *c, size_t from,
         }
 }
 
+static void expect_edge(const struct columns *c, const struct trace_view *v, uint64_t ns) {
+        bool is_found = ns == 0 || ns >= v->end_ns;
+
+        for (size_t i = 0; i < c->edges_ns.n; i++) {
+                is_found = is_found || c->edges_ns.items[i] == ns;
+                assert_true(i == 0 || c->edges_ns.items[i] > c->edges_ns.items[i - 1]);
+        }
+        assert_true(is_found);
+}
+
 static void expect_trace(const struct fabric_options *o, unsigned n_events, uint64_t *random) {
         _cleanup_(query_freep) struct query *q = NULL;
         struct fabric *f = fabric_new(TRACE_PATH, o);
@@ -75,11 +85,17 @@ static void expect_trace(const struct fabric_options *o, unsigned n_events, uint
         scope = query_whole(q);
         if (draw(random, 2))
                 scope.process = QUERY_ALL;
+        if (draw(random, 2)) { /* a window of which both ends are edges */
+                scope.from_ns = draw(random, query_view(q)->end_ns + 1);
+                scope.to_ns = scope.from_ns + 1 + draw(random, query_view(q)->end_ns + 1);
+        }
         assert_int_equal(columns_make(&c, q, &scope, 2 + draw(random, 20),
                                       1 + draw(random, 2UL * o->n_stacks), &e),
                          0);
         assert_true(c.is_exact);
         assert_true(c.n_columns >= 1);
+        expect_edge(&c, query_view(q), scope.from_ns);
+        expect_edge(&c, query_view(q), scope.to_ns);
         for (unsigned i = 0; i < 12; i++) {
                 size_t from = draw(random, c.n_columns);
 

@@ -276,6 +276,7 @@ static void put_unknown(struct detail *d) {
 static int put_detail(struct detail *d, struct err *reterr) {
         uint32_t stack = d->answer->n_sites ? d->answer->sites[0].stack : 0;
         struct json *j = &d->k->j;
+        size_t requester;
         int r;
 
         json_object(j);
@@ -286,6 +287,11 @@ static int put_detail(struct detail *d, struct err *reterr) {
         show_put_totals(j, "unfiltered", d->k->q, &d->unfiltered);
         json_put_uint(j, "site", stack);
         show_put_stack(j, d->k->q, stack);
+        requester = query_requester(d->k->q, stack);
+        if (requester == SIZE_MAX)
+                answer_put_null(j, "requester");
+        else
+                json_put_uint(j, "requester", requester);
         json_put_uint(j, "stacks_in_all", d->answer->n_sites);
         r = put_history(d, reterr);
         if (r >= 0)

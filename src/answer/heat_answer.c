@@ -109,21 +109,24 @@ static void put_cells(struct json *j, const struct heat *h) {
         JSON_PUT_EACH(j, "live_bytes", h->cells.n, json_uint, h->cells.items[i].live_bytes);
 }
 
-/* Every event of the window is read. How many those are is told by the share of the time, which is enough to warn. */
+/* Every event of the window is read that the trace still has. How many those are is told by the share of the time, which is enough to
+ * warn. */
 static int refuse_too_many(const struct question *k, struct err *reterr) {
         const struct query_scope *scope = &k->resolved.scope;
+        uint64_t begin_ns = MAX(scope->from_ns, k->v->detail_from_ns);
         uint64_t end_ns = MIN(scope->to_ns, k->v->end_ns);
-        double share = k->v->end_ns && end_ns > scope->from_ns
-                               ? (double)(end_ns - scope->from_ns) / (double)k->v->end_ns
-                               : 0;
+        uint64_t known_ns = k->v->end_ns - MIN(k->v->detail_from_ns, k->v->end_ns);
+        double share =
+                known_ns && end_ns > begin_ns ? (double)(end_ns - begin_ns) / (double)known_ns : 0;
+        uint64_t n_events = k->v->n_events - MIN(k->v->n_dropped_events, k->v->n_events);
         struct unit_text n;
 
-        if (share * (double)k->v->n_events <= MAX_EVENTS)
+        if (share * (double)n_events <= MAX_EVENTS)
                 return 0;
         return err_about(reterr, "from",
                          err_set(reterr, -EINVAL,
                                  "about %s events would have to be read: choose a shorter window",
-                                 unit_count(&n, (uint64_t)(share * (double)k->v->n_events))));
+                                 unit_count(&n, (uint64_t)(share * (double)n_events))));
 }
 
 int answer_heat(struct question *k, struct err *reterr) {

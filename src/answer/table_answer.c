@@ -98,12 +98,23 @@ static void add_pattern(struct str *to, const char *text) {
         str_add(to, "$");
 }
 
+/* Code without a name by its place; nothing for blocks without a call path. */
+static void add_function_pattern(const struct table *t, const struct query_group *g,
+                                 struct str *to) {
+        struct name_frame f = frame_of(&g->frame);
+
+        if (!frame_is_unnamed(&f))
+                add_pattern(to, f.function);
+        else
+                add_pattern(to, name_label(t->k->frames.names, &f, false));
+}
+
 static void add_key(const struct table *t, const struct query_group *g, struct str *to) {
         const struct trace_view *v = t->k->v;
 
         switch (t->by) {
         case QUERY_BY_SITE: str_addf(to, "%u", g->stack); break;
-        case QUERY_BY_FUNCTION: add_pattern(to, g->frame.guess ? "" : g->frame.function); break;
+        case QUERY_BY_FUNCTION: add_function_pattern(t, g, to); break;
         case QUERY_BY_MODULE: add_pattern(to, g->frame.module); break;
         case QUERY_BY_THREAD:
                 if (g->thread < v->n_threads)

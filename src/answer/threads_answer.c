@@ -74,6 +74,26 @@ static void put_thread(struct json *j, const struct question *k, const struct cr
         json_end(j);
 }
 
+static bool is_shared_out(const struct query_answer *a) {
+        return a->scope.process == QUERY_ALL && a->n_processes > 1 &&
+               !query_filter_is_empty(a->scope.filter);
+}
+
+/* What the figures are not, in words; null: they are what they seem. */
+static void put_note(struct json *j, const struct question *k, const struct crowd *c) {
+        json_key(j, "note");
+        if (is_shared_out(c->answer))
+                json_string(
+                        j,
+                        "A filter leaves each process its part of the peak of all together, which is not a peak of its own: choose one process to see its totals.");
+        else if (query_sample_bytes(k->q) && c->has_figures)
+                json_string(
+                        j,
+                        "Figures of threads are estimates from samples; allocations and frees of processes are exact if nothing is filtered and the window is the whole recording.");
+        else
+                json_null(j);
+}
+
 static void put_processes(struct json *j, const struct question *k, const struct crowd *c) {
         const struct query_answer *a = c->answer;
 
@@ -94,8 +114,7 @@ static void put_processes(struct json *j, const struct question *k, const struct
                 answer_put_seconds(j, "end_s", process_end_ns(k, i));
                 json_put_string(j, "ended", show_ended_name(p->end.ended));
                 /* of all together a filter leaves each its part of their peak, which is no peak of its own */
-                if (a->scope.process == QUERY_ALL && a->n_processes > 1 &&
-                    !query_filter_is_empty(a->scope.filter))
+                if (is_shared_out(a))
                         answer_put_null(j, "totals");
                 else
                         show_put_totals(j, "totals", NULL, &a->processes[i]);
@@ -103,6 +122,7 @@ static void put_processes(struct json *j, const struct question *k, const struct
         }
         json_end(j);
         json_put_uint(j, "processes_in_all", a->n_processes);
+        json_put_uint(j, "pids_in_all", query_n_pids(k->q));
 }
 
 int answer_threads(struct question *k, struct err *reterr) {
@@ -116,6 +136,8 @@ int answer_threads(struct question *k, struct err *reterr) {
                 json_object(j);
                 json_put_string(j, "schema", "silt.threads/1");
                 answer_put_bool(j, "has_figures", c.has_figures);
+                answer_put_bool(j, "is_estimate", query_sample_bytes(k->q) > 0);
+                put_note(j, k, &c);
                 json_key(j, "threads");
                 json_array(j);
                 for (size_t i = 0; i < c.n_threads && i < ANSWER_MAX_THREADS; i++)

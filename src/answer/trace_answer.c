@@ -5,16 +5,25 @@
 
 #include "answer/answers.h"
 #include "show/show_json.h"
+#include "show/view.h"
 #include "trace/limit.h"
 
-static void put_limits(struct json *j, const struct query *q) {
+/* Of one that grows `growing` says so. */
+static void put_limits(struct json *j, const struct query *q, bool is_growing) {
         const struct trace_view *v = query_view(q);
         const char *damage = query_damage(q);
 
         json_key(j, "limits");
         json_array(j);
-        if (damage[0])
+        if (damage[0]) {
                 json_string(j, damage);
+        } else if (!v->finished && !is_growing) {
+                struct str text = {0};
+
+                view_add_unfinished(v, false, &text);
+                json_string(j, str_text(&text));
+                str_done(&text);
+        }
         for (size_t i = 0; i < v->n_notes; i++) {
                 struct trace_limit l;
 
@@ -92,6 +101,7 @@ static void put_processes(struct json *j, struct query *q, const struct query_an
                 put_process(j, q, a, order[i]);
         json_end(j);
         json_put_uint(j, "processes_in_all", a->n_processes);
+        json_put_uint(j, "pids_in_all", query_n_pids(q));
         free(order);
 }
 
@@ -125,6 +135,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         show_put_args(j, "command", v->meta.args, v->meta.n_args);
         json_put_uint(j, "pid", v->meta.pid);
         answer_put_seconds(j, "duration_s", v->end_ns);
+        answer_put_seconds(j, "run_time_s", query_run_end_ns(q, QUERY_ALL));
         json_put_string(j, "mode", query_sample_bytes(q) ? "sampled" : "exact");
         json_put_uint(j, "sample_bytes", query_sample_bytes(q));
         answer_put_bool(j, "growing", is_growing);
@@ -132,7 +143,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_seconds(j, "detail_from_s", v->detail_from_ns);
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
         json_put_uint(j, "events", v->n_events);
-        put_limits(j, q);
+        put_limits(j, q, is_growing);
         put_processes(j, q, a);
         put_marks(j, v);
         json_key(j, "peak");

@@ -9,6 +9,7 @@
 #include "source/source.h"
 
 int answer_report(struct question *k, struct err *reterr) {
+        k->options.is_brief = k->asked->is_coarse;
         return report_write(k->out, k->q, &k->options, reterr);
 }
 
@@ -44,7 +45,8 @@ int answer_flame(struct question *k, struct err *reterr) {
                         r = refuse_against(reterr);
         }
         if (r >= 0)
-                r = flame_write(k->out, of, n, k->asked->is_reversed, reterr);
+                r = flame_write(k->out, of, n, k->asked->is_reversed, k->asked->by_line,
+                                k->asked->n_boxes, reterr);
         request_done(&old);
         return r;
 }

@@ -13,11 +13,13 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "base/visible.h"
 
 static void varint_round_trip(void **state) {
         static const uint64_t values[] = {0,     1,          127,        128,       16383,
@@ -284,6 +286,34 @@ static void min_and_max_look_once(void **state) {
         assert_true(MIN(-1, 5u) == 5); /* as C compares them */
 }
 
+static void visible_is(const char *text, const char *shown) {
+        struct str s = {0};
+
+        visible_add(&s, text);
+        assert_string_equal(str_text(&s), shown);
+        str_done(&s);
+}
+
+/* What turns text around, hides or steers a terminal is written as an escape, and in an error as a question mark. */
+static void text_hides_nothing(void **state) {
+        struct err e = {0};
+
+        (void)state;
+        visible_is("", "");
+        visible_is("caf\xc3\xa9 \xe5\x90\x8d \xf0\x9f\x98\x80",
+                   "caf\xc3\xa9 \xe5\x90\x8d \xf0\x9f\x98\x80");
+        visible_is("a\nb\x1b[31m\x7f", "a\\x0ab\\x1b[31m\\x7f");
+        visible_is("a\xe2\x80\xae"
+                   "b\xe2\x81\xa9\xe2\x80\x8b",
+                   "a\\u{202e}b\\u{2069}\\u{200b}");
+        visible_is("\xc2\x9b\xff\xc3", "\\u{9b}\\xff\\xc3");
+        visible_is("\xed\xa0\x80\xc0\x8a", "\\xed\\xa0\\x80\\xc0\\x8a");
+        err_set(&e, -1, "'%s' is not a name",
+                "a\n\xe2\x80\xae"
+                "b\xc3\xa9");
+        assert_string_equal(e.text, "'a??b\xc3\xa9' is not a name");
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(varint_round_trip),
@@ -298,6 +328,7 @@ int main(void) {
                 cmocka_unit_test(json_is_well_formed),
                 cmocka_unit_test(arena_keeps_its_blocks_apart),
                 cmocka_unit_test(str_grows),
+                cmocka_unit_test(text_hides_nothing),
                 cmocka_unit_test(min_and_max_look_once),
         };
 

@@ -6,10 +6,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/visible.h"
+
+/* In place, so what may not be shown becomes one letter, not an escape. */
 void err_make_one_line(char *text) {
-        for (; *text; text++)
-                if ((unsigned char)*text < ' ' || *text == 0x7f)
-                        *text = '?';
+        size_t n_left = strlen(text), n_shown;
+        char shown[VISIBLE_MAX], *to = text;
+
+        while (n_left) {
+                size_t n = visible_first(text, n_left, shown, &n_shown);
+
+                if (n_shown == n && memcmp(shown, text, n) == 0) {
+                        memmove(to, text, n);
+                        to += n;
+                } else {
+                        *to++ = '?';
+                }
+                text += n;
+                n_left -= n;
+        }
+        *to = '\0';
 }
 
 static void err_fill(struct err *e, int code, const char *fmt, va_list args) {

@@ -12,6 +12,11 @@ void json_init(struct json *j, FILE *out) {
         j->out = out;
 }
 
+/* Nobody takes any more of it: what is left need not be formatted. */
+static bool json_is_stopped(const struct json *j) {
+        return ferror_unlocked(j->out);
+}
+
 /* Before any value: the comma, unless it is the first or follows its key. */
 static void json_before(struct json *j) {
         if (j->after_key) {
@@ -51,6 +56,8 @@ void json_end(struct json *j) {
 static void json_quoted(struct json *j, const char *text) {
         const unsigned char *s = (const unsigned char *)text;
 
+        if (json_is_stopped(j))
+                return;
         fputc('"', j->out);
         while (*s) {
                 size_t n = str_utf8_len((const char *)s);
@@ -84,16 +91,22 @@ void json_string(struct json *j, const char *text) {
 
 void json_uint(struct json *j, uint64_t v) {
         json_before(j);
+        if (json_is_stopped(j))
+                return;
         fprintf(j->out, "%llu", (unsigned long long)v);
 }
 
 void json_int(struct json *j, int64_t v) {
         json_before(j);
+        if (json_is_stopped(j))
+                return;
         fprintf(j->out, "%lld", (long long)v);
 }
 
 void json_double(struct json *j, double v, int decimals) {
         json_before(j);
+        if (json_is_stopped(j))
+                return;
         if (isfinite(v))
                 fprintf(j->out, "%.*f", decimals, v);
         else

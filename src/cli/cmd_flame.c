@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* silt flame: reads the command line, leaves the picture to flame/, and puts it where it belongs. */
+/* silt flame: reads the command line, leaves the image to flame/ and the page to page/, and puts it where it belongs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/help_flame.h"
 #include "cli/missing_names.h"
+#include "cli/page_product.h"
 #include "cli/product.h"
 
 static const struct cli_command flame_command = {
@@ -32,8 +33,8 @@ static bool ends_with(const char *text, const char *end) {
 
 static bool take_output(struct flame_command_options *o, struct cli_parser *p) {
         o->output = p->value;
-        o->draw.is_page = ends_with(p->value, ".html") || ends_with(p->value, ".htm");
-        if (o->draw.is_page || ends_with(p->value, ".svg") || strcmp(p->value, "-") == 0)
+        o->is_page = ends_with(p->value, ".html") || ends_with(p->value, ".htm");
+        if (o->is_page || ends_with(p->value, ".svg") || strcmp(p->value, "-") == 0)
                 return true;
         cli_parser_error(
                 p, "--output: '%s' is neither SVG nor HTML: use a name that ends in .svg or .html",
@@ -127,6 +128,23 @@ static void add_default_output(const char *trace, struct str *to) {
         str_add(to, ".svg");
 }
 
+/* The page, opened on the flame graph of the request. */
+static int make_page(const struct flame_command_options *o, struct err *reterr) {
+        const struct page_product product = {
+                .path = o->draw.ask.path,
+                .old_path = o->draw.old_path,
+                .output = o->output,
+                .force = o->force,
+                .page = {.view = o->draw.old_path ? "compare" : "flame",
+                         .request = &o->request,
+                         .is_reversed = o->draw.is_reversed,
+                         .is_compared = o->draw.old_path != NULL,
+                         .title = o->draw.title},
+        };
+
+        return page_product_make(&product, reterr);
+}
+
 static int draw_into_file(const struct flame_command_options *o, const char *path,
                           struct err *reterr) {
         const struct product product = {path, FLAME_MARK, FLAME_MARK_WITHIN, o->force, false};
@@ -171,8 +189,12 @@ int cmd_flame(int argc, char **argv) {
                 str_add(&path, options.output);
         else
                 add_default_output(options.draw.ask.path, &path);
-        r = strcmp(str_text(&path), "-") == 0 ? flame_draw(stdout, &options.draw, &result, &err)
-                                              : draw_into_file(&options, str_text(&path), &err);
+        if (options.is_page)
+                r = make_page(&options, &err);
+        else if (strcmp(str_text(&path), "-") == 0)
+                r = flame_draw(stdout, &options.draw, &result, &err);
+        else
+                r = draw_into_file(&options, str_text(&path), &err);
         flame_command_done(&options);
         str_done(&path);
         cli_say_err(r, &err);

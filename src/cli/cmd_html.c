@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* silt html: reads the command line, leaves the page to page/, and puts it where it belongs. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "answer/answerer.h"
 #include "base/macros.h"
-#include "base/str.h"
-#include "base/units.h"
 #include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/help_html.h"
 #include "cli/missing_names.h"
-#include "cli/product.h"
-#include "page/page_assets.h"
-#include "page/page_file.h"
+#include "cli/page_product.h"
 
 struct html_command_options {
         const char *path;
@@ -83,54 +74,9 @@ static bool parse(int argc, char **argv, struct html_command_options *ret, int *
         return ok;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
-
-static int make_page(const struct html_command_options *o, FILE *out, struct page_file_result *ret,
-                     struct err *reterr) {
-        _cleanup_(answerer_freep) struct answerer *a = NULL;
-        _cleanup_(asker_freep) struct asker *k = NULL;
-        const struct answerer_options options = {.path = o->path, .rules = o->request.rules};
-        int r;
-
-        if (!page_is_built())
-                return err_set(reterr, -ENOTSUP,
-                               "this silt was built without the page: build it with -Dweb=true");
-        r = answerer_new(&options, &a, reterr);
-        if (r < 0)
-                return r;
-        k = asker_new(a);
-        return page_file_write(out, k, &(struct page_file_options){.start = ""}, ret, reterr);
-}
-
-static int make_file(const struct html_command_options *o, struct err *reterr) {
-        const struct product product = {o->output, PAGE_FILE_MARK, PAGE_FILE_MARK_WITHIN, o->force,
-                                        true};
-        struct page_file_result result = {0};
-        struct unit_text size;
-        char *text = NULL;
-        size_t n = 0;
-        FILE *out;
-        int r = product_check(&product, reterr); /* before the work */
-
-        if (r < 0)
-                return r;
-        out = open_memstream(&text, &n);
-        if (!out)
-                abort();
-        r = make_page(o, out, &result, reterr);
-        fclose(out);
-        if (r >= 0)
-                r = product_write(&product, text, n, reterr);
-        if (r >= 0)
-                fprintf(stderr, "silt: page: %s (%s): open it in a browser, or mail it\n",
-                        o->output, unit_bytes(&size, n));
-        free(text);
-        return r;
-}
-
 int cmd_html(int argc, char **argv) {
         struct html_command_options o = {.request = REQUEST_DEFAULT};
-        struct page_file_result result;
+        struct page_product product = {.page = PAGE_FILE_OPTIONS_DEFAULT};
         struct err err = {0};
         int exit_status, r;
 
@@ -139,7 +85,9 @@ int cmd_html(int argc, char **argv) {
                 return exit_status;
         }
         o.request.rules.with_config = true;
-        r = strcmp(o.output, "-") == 0 ? make_page(&o, stdout, &result, &err) : make_file(&o, &err);
+        product.path = o.path, product.output = o.output, product.force = o.force;
+        product.page.request = &o.request;
+        r = page_product_make(&product, &err);
         request_done(&o.request);
         cli_say_err(r, &err);
         return r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;

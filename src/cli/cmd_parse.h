@@ -16,6 +16,7 @@ struct flame_command_options {
         struct flame_options draw;
         struct request request;
         const char *output; /* NULL: by the name of the trace; "-": standard output */
+        bool is_page;       /* HTML, not SVG */
         bool force;
 };
 

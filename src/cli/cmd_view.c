@@ -203,6 +203,23 @@ static int open_traces(const struct view_command *c, struct trace_responder **re
         }
 }
 
+/* What the page is to show first must exist, as for a report. What a recording that goes on lacks may still come. */
+static int check_request(const struct view_command *c, struct trace_responder *responder,
+                         struct err *reterr) {
+        struct answerer *answerer = trace_responder_answerer(responder);
+        struct request_resolved resolved;
+        struct asker *k;
+        int r;
+
+        if (answerer_is_growing(answerer))
+                return 0;
+        k = asker_new(answerer);
+        r = request_resolve(&c->request, asker_query(k), REQUEST_ALL, &resolved, reterr);
+        request_resolved_done(&resolved);
+        asker_free(k);
+        return r;
+}
+
 static struct asset asset(const char *path, const char *type, struct page_asset a) {
         return (struct asset){.path = path, .type = type, .bytes = a.bytes, .n = a.n};
 }
@@ -227,6 +244,11 @@ static int serve(const struct view_command *c, struct err *reterr) {
         r = open_traces(c, &responder, reterr); /* which Ctrl-C ends */
         if (r < 0)
                 return r;
+        r = check_request(c, responder, reterr);
+        if (r < 0) {
+                trace_responder_free(responder);
+                return r;
+        }
         signal_fd = block_signals();
         if (signal_fd < 0)
                 r = err_set_errno(reterr, -errno, "cannot make a descriptor (see ulimit -n)");

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/visible.h"
+
 /* ---- call paths ------------------------------------------------------------------------------ */
 
 struct path {
@@ -185,19 +187,17 @@ uint32_t askers_row(const struct askers *a, const struct facts *f, size_t asker,
 /* Short names have an ellipsis that not every output can show; control characters are shown by none. */
 static void add_clean(struct str *to, const char *text) {
         static const char ellipsis[] = "\xe2\x80\xa6";
+        const char *dots;
 
-        while (*text) {
-                if (strncmp(text, ellipsis, 3) == 0) {
-                        str_add(to, "..");
-                        text += 3;
-                        continue;
-                }
-                if ((unsigned char)*text < 0x20 || *text == 0x7f)
-                        str_addf(to, "\\x%02x", (unsigned char)*text);
-                else
-                        str_addn(to, text, 1);
-                text++;
+        for (; (dots = strstr(text, ellipsis)); text = dots + strlen(ellipsis)) {
+                struct str before = {0};
+
+                str_addn(&before, text, (size_t)(dots - text));
+                visible_add(to, str_text(&before));
+                str_add(to, "..");
+                str_done(&before);
         }
+        visible_add(to, text);
 }
 
 static const char *kept(struct facts *f, struct str *s) {

@@ -159,7 +159,7 @@ static uint8_t in_steps(double amount, const double *limits, bool is_less) {
 }
 
 /* In steps: under 1 % is no change; then, larger or smaller by a factor of up to 1.1, 1.5, 2.5, 6, and more. What was not there
- * is new, what is not there any more is gone. viewer.js has the same rule. */
+ * is new, what is not there any more is gone. web/model/flame_colour.ts has the same rule. */
 uint8_t graph_change_hue(const struct graph *g, const struct graph_frame *f) {
         static const double factors[] = {1.01, 1.1, 1.5, 2.5, 6},
                             shares[] = {0.01, 0.1, 1 / 3.0, 2 / 3.0, 0.9};

@@ -45,25 +45,13 @@ static const char *xml_form(uint32_t c) {
         }
 }
 
-static const char *script_form(uint32_t c) {
-        switch (c) {
-        case '<': return "\\u003c";
-        case '>': return "\\u003e";
-        case '&': return "\\u0026";
-        case '"': return "\\\"";
-        case '\\': return "\\\\";
-        case '\n': return "\\n";
-        default: return NULL;
-        }
-}
-
-static void add_escaped(struct str *to, const char *text, const char *(*form_of)(uint32_t)) {
+void escape_add_xml(struct str *to, const char *text) {
         const unsigned char *p = (const unsigned char *)text;
 
         while (*p) {
                 uint32_t code = 0;
                 size_t n = character(p, &code);
-                const char *form = n ? form_of(code) : NULL;
+                const char *form = n ? xml_form(code) : NULL;
 
                 if (form)
                         str_add(to, form);
@@ -73,14 +61,4 @@ static void add_escaped(struct str *to, const char *text, const char *(*form_of)
                         str_add(to, "\xef\xbf\xbd");
                 p += n ? n : 1;
         }
-}
-
-void escape_add_xml(struct str *to, const char *text) {
-        add_escaped(to, text, xml_form);
-}
-
-void escape_add_script(struct str *to, const char *text) {
-        str_add(to, "\"");
-        add_escaped(to, text, script_form);
-        str_add(to, "\"");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the trace, or both, once, and makes the pictures out of the answers. */
+/* Asks the trace, or both, once, and makes the picture out of the answers. */
 #include "flame/flame.h"
 
 #include <errno.h>
@@ -8,8 +8,6 @@
 #include "flame/flame_write.h"
 #include "flame/process_parts.h"
 #include "show/opened.h"
-
-enum { MAX_PICTURES = QUERY_N_METRICS + 1 };
 
 /* One trace. */
 struct side {
@@ -26,10 +24,10 @@ struct asking {
         const struct flame_options *o;
         struct side sides[GRAPH_N_SIDES]; /* the newer first */
         size_t n_sides;
+        bool by_line;
         struct text_pool texts;
         struct arena *arena; /* words */
-        struct picture pictures[MAX_PICTURES];
-        size_t n_pictures;
+        struct picture picture;
         struct timeline timeline;
 };
 
@@ -84,15 +82,14 @@ struct drawn {
 static struct query_tree *tree_of(const struct asking *k, struct side *s,
                                   const struct query_answer *answer, const struct drawn *d) {
         /* of two traces a frame may be small in one of them: what is cut off there must not look new here */
-        const struct query_tree_options t = {.kind = d->is_reversed ? QUERY_BOTTOM_UP
-                                                                    : QUERY_TOP_DOWN,
-                                             .merge = QUERY_MERGE_FUNCTION,
-                                             .metric = d->metric,
-                                             .is_full = k->o->ask.request->full,
-                                             .with_lines = d->with_lines,
-                                             .min_share = k->n_sides > 1 ? d->min_share / 10
-                                                                         : d->min_share,
-                                             .max_depth = FLAME_MAX_DEPTH};
+        const struct query_tree_options t = {
+                .kind = d->is_reversed ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN,
+                .merge = k->by_line ? QUERY_MERGE_LINE : QUERY_MERGE_FUNCTION,
+                .metric = d->metric,
+                .is_full = k->o->ask.request->full,
+                .with_lines = d->with_lines,
+                .min_share = k->n_sides > 1 ? d->min_share / 10 : d->min_share,
+                .max_depth = FLAME_MAX_DEPTH};
         struct query_answer some;
         struct query_tree *tree;
 
@@ -120,6 +117,10 @@ static void grow_parts(const struct asking *k, struct side *s, const struct draw
         }
 }
 
+static size_t n_max_boxes(const struct asking *k) {
+        return k->o->n_max_boxes ? k->o->n_max_boxes : FLAME_MAX_FRAMES;
+}
+
 static void make_graph(struct asking *k, struct graph *g, const struct drawn *d) {
         struct graph_source of[GRAPH_N_SIDES] = {0};
         part_vec parts[GRAPH_N_SIDES] = {0};
@@ -127,9 +128,11 @@ static void make_graph(struct asking *k, struct graph *g, const struct drawn *d)
         for (size_t i = 0; i < k->n_sides; i++) {
                 k->sides[i].view.metric = d->metric;
                 grow_parts(k, &k->sides[i], d, &parts[i]);
-                of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n};
+                of[i] = (struct graph_source){&k->sides[i].view, parts[i].items, parts[i].n,
+                                              k->by_line};
         }
-        graph_make(g, of, k->n_sides, d->min_share, &k->texts);
+        graph_make(g, of, k->n_sides, &(struct graph_bounds){d->min_share, n_max_boxes(k)},
+                   &k->texts);
         for (size_t i = 0; i < k->n_sides; i++) {
                 for (size_t n = 0; n < parts[i].n; n++)
                         query_tree_free((struct query_tree *)parts[i].items[n].tree);
@@ -149,16 +152,19 @@ static bool is_shallow(const struct graph *g) {
                graph_last_row(g, visible) <= FLAME_SHALLOW_DEPTH;
 }
 
-static void make_picture(struct asking *k, enum query_metric m, bool is_reversed) {
-        struct picture *p = &k->pictures[k->n_pictures++];
+static void make_picture(struct asking *k) {
+        struct picture *p = &k->picture;
         double share_pct = k->o->ask.request->min_share_pct;
         struct words_source says[GRAPH_N_SIDES] = {0};
-        struct drawn d = {.metric = m,
-                          .is_reversed = is_reversed,
+        struct drawn d = {.metric = k->sides[0].view.metric,
+                          .is_reversed = k->o->is_reversed,
                           .min_share = share_pct >= 0 ? share_pct / 100 : FLAME_MIN_SHARE};
 
+        /* somebody who wants more boxes than a picture has wants the narrow ones */
+        if (share_pct < 0 && n_max_boxes(k) > FLAME_MAX_FRAMES)
+                d.min_share = 0;
         make_graph(k, &p->graph, &d);
-        if (is_shallow(&p->graph)) {
+        if (!k->by_line && is_shallow(&p->graph)) {
                 graph_done(&p->graph);
                 d.with_lines = true;
                 make_graph(k, &p->graph, &d);
@@ -169,33 +175,8 @@ static void make_picture(struct asking *k, enum query_metric m, bool is_reversed
         words_find(&p->words, &p->graph, says, k->o, k->arena);
 }
 
-/* Beside the metric asked for. Growth since the start is what is live at the end; of two large traces all metrics would
- * take longer than people like to wait. */
-static bool is_worth_a_picture(const struct asking *k, enum query_metric m) {
-        if (m == QUERY_GROWTH)
-                return k->sides[GRAPH_NEW].resolved.scope.from_ns > 0;
-        return k->n_sides == 1 || m == QUERY_PEAK || m == QUERY_END;
-}
-
-/* The one asked for comes first; a page has the other direction and the other metrics too. */
-static void make_pictures(struct asking *k) {
-        enum query_metric chosen = k->sides[0].view.metric;
-        bool is_reversed = k->o->is_reversed;
-
-        make_picture(k, chosen, is_reversed);
-        if (!k->o->is_page)
-                return;
-        make_picture(k, chosen, !is_reversed);
-        for (int m = 0; m < QUERY_N_METRICS; m++) {
-                if (m == (int)chosen || !is_worth_a_picture(k, (enum query_metric)m))
-                        continue;
-                make_picture(k, (enum query_metric)m, false);
-        }
-}
-
 static void asking_done(struct asking *k) {
-        for (size_t i = 0; i < k->n_pictures; i++)
-                graph_done(&k->pictures[i].graph);
+        graph_done(&k->picture.graph);
         for (size_t i = 0; i < k->n_sides; i++) {
                 parts_done(&k->sides[i].parts);
                 query_answer_free(k->sides[i].answer);
@@ -248,12 +229,9 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
         for (size_t i = 0; r >= 0 && i < k.n_sides; i++)
                 timeline_ask(&k.timeline, &k.sides[i].view, i);
         if (r >= 0) {
-                make_pictures(&k);
-                ret->n_frames = k.pictures[0].graph.frames.n - 1;
-                if (o->is_page)
-                        write_page(&text, k.pictures, k.n_pictures, &k.timeline, o);
-                else
-                        write_svg(&text, k.pictures, &k.timeline, o);
+                make_picture(&k);
+                ret->n_frames = k.picture.graph.frames.n - 1;
+                write_svg(&text, &k.picture, &k.timeline, o);
                 if (fwrite(text.bytes, 1, text.n, out) != text.n)
                         r = err_set_errno(reterr, errno ? -errno : -EIO,
                                           "cannot write the picture");
@@ -265,10 +243,15 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
 
 /* ---- for programs ----------------------------------------------------------------------------------- */
 
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
-                struct err *reterr) {
-        struct flame_options o = {.ask = {.request = of[0].request}, .is_reversed = is_reversed};
-        struct asking k = {.o = &o, .arena = arena_new(), .n_sides = n};
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
+                uint32_t n_max_boxes, struct err *reterr) {
+        struct flame_options o = {.ask = {.request = of[0].request},
+                                  .is_reversed = is_reversed,
+                                  .n_max_boxes = n_max_boxes};
+        struct asking k = {.o = &o,
+                           .arena = arena_new(),
+                           .n_sides = n,
+                           .by_line = by_line && n == 1};
         int r = 0;
 
         text_pool_init(&k.texts);
@@ -282,8 +265,8 @@ int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reve
         if (r >= 0)
                 r = ask_parts(&k, reterr);
         if (r >= 0) {
-                make_picture(&k, k.sides[0].view.metric, is_reversed);
-                write_json(out, &k.pictures[0], &k.sides[0].view, k.sides[0].answer);
+                make_picture(&k);
+                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer);
         }
         asking_done(&k);
         return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flame graphs: a picture of who asked for the memory, as SVG or as a page of HTML. docs/flame.md tells how it is read. */
+/* Flame graphs: a picture of who asked for the memory, as SVG. docs/flame.md tells how it is read. */
 #pragma once
 
 #include <stdio.h>
@@ -21,9 +21,9 @@ struct flame_options {
         struct show_options ask; /* of a difference: about the newer trace */
         const char *old_path;    /* the trace to compare with; NULL: none */
         const char *title;       /* NULL: what is seen, in a sentence */
-        uint32_t width_px;       /* of SVG; a page is as wide as its window */
-        bool is_reversed;        /* from the code that asked outwards */
-        bool is_page;            /* HTML, not SVG */
+        uint32_t width_px;
+        bool is_reversed;     /* from the code that asked outwards */
+        uint32_t n_max_boxes; /* and for each at most one rest; 0: the usual number */
 };
 #define FLAME_OPTIONS_DEFAULT                                                                      \
         ((struct flame_options){.ask = SHOW_OPTIONS_DEFAULT, .width_px = FLAME_WIDTH_PX})
@@ -44,7 +44,8 @@ struct flame_source {
         const struct request *request;
 };
 
-/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. When it
+/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. by_line: a box for
+ * each line of a function that calls or asks, of one source. n_max_boxes 0: the usual number. When it
  * fails, what was written is to be thrown away. */
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed,
-                struct err *reterr);
+int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
+                uint32_t n_max_boxes, struct err *reterr);

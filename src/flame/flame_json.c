@@ -5,6 +5,9 @@
 
 enum kind { KIND_ROOT, KIND_FRAME, KIND_REST, KIND_PROCESS, KIND_LINE, KIND_NO_PATH };
 
+/* Bits of "marks". */
+enum mark { MARK_INLINED = 1, MARK_ASYNC = 2, MARK_UNNAMED = 4, MARK_MACHINERY = 8 };
+
 static const char *const kinds[] = {"root", "frame", "rest", "process", "line", "no-path"};
 
 typedef int64_t (*column_fn)(const struct graph_frame *f);
@@ -23,6 +26,13 @@ static int64_t column_place(const struct graph_frame *f) {
 }
 static int64_t column_module(const struct graph_frame *f) {
         return f->crate;
+}
+static int64_t column_object(const struct graph_frame *f) {
+        return f->object;
+}
+static int64_t column_marks(const struct graph_frame *f) {
+        return f->is_inlined * MARK_INLINED + f->is_task * MARK_ASYNC +
+               f->is_unnamed * MARK_UNNAMED + f->is_helper * MARK_MACHINERY;
 }
 static int64_t column_hue(const struct graph_frame *f) {
         return f->hue;
@@ -158,6 +168,8 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         put_column(&j, g, "function", column_function);
         put_column(&j, g, "place", column_place);
         put_column(&j, g, "module", column_module);
+        put_column(&j, g, "object", column_object);
+        put_column(&j, g, "marks", column_marks);
         put_column(&j, g, "hue", column_hue);
         put_column(&j, g, "shade", column_shade);
         put_widths(&j, g);

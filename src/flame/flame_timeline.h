@@ -26,5 +26,5 @@ struct timeline {
 /* Adds the curve of a view's process, or of all together; filters do not count. */
 void timeline_ask(struct timeline *t, const struct view *v, size_t side);
 
-/* Draws it as SVG from y on, or nothing; returns where it ends. viewer.js draws the same. */
+/* Draws it as SVG from y on, or nothing; returns where it ends. */
 double timeline_draw(struct str *to, const struct timeline *t, double width, double pad, double y);

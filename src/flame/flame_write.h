@@ -13,7 +13,7 @@ enum {                         /* pixels */
        PICTURE_PAD = 10,
        PICTURE_TITLE_LINE = 20,
        PICTURE_WORDS_LINE = 16,
-       /* frames drawn without the script's help, widest first: more make an image viewer slow */
+       /* frames that are drawn, widest first: more make an image viewer slow */
        PICTURE_MAX_DRAWN = 5000,
 };
 
@@ -21,7 +21,7 @@ enum {                         /* pixels */
 #define PICTURE_LEAST 0.8 /* narrower frames are put together */
 #define PICTURE_LETTER 10 /* narrower frames are not worth a row */
 
-/* One graph and what is said of it; the page has one for each metric and direction. */
+/* One graph and what is said of it. */
 struct picture {
         struct graph graph;
         struct words words;
@@ -29,13 +29,7 @@ struct picture {
 
 void write_svg(struct str *to, const struct picture *p, const struct timeline *t,
                const struct flame_options *o);
-void write_page(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
-                const struct flame_options *o);
 
 /* The boxes as JSON. */
 void write_json(FILE *out, const struct picture *p, const struct view *v,
                 const struct query_answer *a);
-
-/* The script's data: `const silt_flame = {…};`. */
-void write_data(struct str *to, const struct picture *pictures, size_t n, const struct timeline *t,
-                const struct flame_options *o);

@@ -191,10 +191,11 @@ static int compare_doubles_down(const void *a, const void *b) {
 }
 
 /* The width from which on frames are shown: some share of the whole, and not too many of them. */
-static double least_width(const struct graph *g, double min_share) {
-        double least = min_share * g->frames.items[0].width, *widths;
+static double least_width(const struct graph *g, const struct graph_bounds *bounds) {
+        size_t n_max = bounds->n_max_frames;
+        double least = bounds->min_share * g->frames.items[0].width, *widths;
 
-        if (g->frames.n <= FLAME_MAX_FRAMES)
+        if (g->frames.n <= n_max)
                 return least;
         widths = calloc(g->frames.n, sizeof(double));
         if (!widths)
@@ -203,8 +204,8 @@ static double least_width(const struct graph *g, double min_share) {
                 widths[i] = g->frames.items[i].width;
         qsort(widths, g->frames.n, sizeof(double), compare_doubles_down);
         /* of many equal ones none: the bound holds, and the picture stays the same in every run */
-        if (widths[FLAME_MAX_FRAMES] >= least)
-                least = widths[FLAME_MAX_FRAMES] * (1 + 1e-12);
+        if (widths[n_max] >= least)
+                least = widths[n_max] * (1 + 1e-12);
         free(widths);
         return least;
 }
@@ -231,8 +232,8 @@ static void add_to_rest(struct graph *g, struct map *rests, uint32_t idx) {
 }
 
 /* A child is never wider or higher than its parent, so what is kept hangs together. */
-static void choose_frames(struct graph *g, double min_share) {
-        double least = least_width(g, min_share);
+static void choose_frames(struct graph *g, const struct graph_bounds *bounds) {
+        double least = least_width(g, bounds);
         size_t n = g->frames.n;
         struct map rests = {0};
 
@@ -331,12 +332,18 @@ static void name_frame(struct graph *g, const struct graph_source *of, struct gr
                 name_line(q, &s);
         else
                 view_add_name(v, q, f->is_task, &s);
+        if (of[f->side].by_line && q->line && q->file[0]) {
+                str_add(&s, "  ");
+                name_line(q, &s);
+        }
         f->name = add_cut(g->texts, &s);
         name_place(q, &s);
         f->place = add_cut(g->texts, &s);
         style_add_clean(&s, f->is_unnamed ? frame_base(q->module)
                                           : name_crate(v->frames.names, q->function, q->module));
         f->crate = s.n ? add_cut(g->texts, &s) : text_pool_add(g->texts, "unknown module");
+        style_add_clean(&s, q->module);
+        f->object = add_cut(g->texts, &s);
         str_done(&s);
 }
 
@@ -434,14 +441,14 @@ uint32_t graph_last_row(const struct graph *g, double least_width) {
         return row;
 }
 
-void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
-                struct text_pool *texts) {
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
+                const struct graph_bounds *bounds, struct text_pool *texts) {
         *g = (struct graph){.metric = of[0].view->metric,
                             .is_reversed = of[0].parts[0].tree->options.kind == QUERY_BOTTOM_UP,
                             .has_old = n_sources > 1,
                             .texts = texts};
         lay_all(g, of, n_sources);
-        choose_frames(g, min_share);
+        choose_frames(g, bounds);
         for (size_t i = 0; i < g->frames.n; i++)
                 if (g->frames.items[i].is_kept)
                         name_frame(g, of, &g->frames.items[i]);

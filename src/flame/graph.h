@@ -15,7 +15,7 @@
 
 enum {
         /* Bounds of a picture, whatever the trace: the smallest frames beyond become the rest of their callers. */
-        FLAME_MAX_FRAMES = 12000, /* and for each at most one rest of what it called */
+        FLAME_MAX_FRAMES = 12000, /* unless told; and for each at most one rest of what it called */
         FLAME_MAX_DEPTH = 400,
         FLAME_MAX_NAME = 250, /* cells; longer names are cut in the middle */
 };
@@ -57,6 +57,7 @@ struct graph_frame {
         const char *function;   /* as the trace has it; NULL: none, or unknown */
         uint32_t function_text; /* flame_json.c */
         uint32_t crate;         /* text; what colours go by */
+        uint32_t object;        /* text; the file its code is in */
         bool is_rest;           /* stands for n_rest frames */
         bool is_task, is_inlined;
         bool is_unnamed; /* no function is known */
@@ -111,11 +112,18 @@ struct graph_source {
         const struct view *view;
         const struct graph_part *parts;
         size_t n_parts;
+        bool by_line; /* frames are lines of functions */
+};
+
+/* What becomes the rest of its caller: frames with less of the whole, and the smallest where there are too many. */
+struct graph_bounds {
+        double min_share;
+        size_t n_max_frames;
 };
 
 /* of has one source, or two: the newer first. */
-void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources, double min_share,
-                struct text_pool *texts);
+void graph_make(struct graph *g, const struct graph_source *of, size_t n_sources,
+                const struct graph_bounds *bounds, struct text_pool *texts);
 void graph_done(struct graph *g);
 
 /* Chooses hues and shades; graph_make does it last. */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture as SVG: whole without a script, as image viewers and <img> show it; the script draws it anew, moving. */
+/* The picture as SVG: an image, without a script. Where a browser opens it, pointing at a box tells all of its figures. */
 #include <stdlib.h>
 
 #include "flame/escape.h"
 #include "flame/flame_write.h"
 #include "flame/picture_css.h"
 #include "flame/text_cut.h"
-#include "flame/texts_js.h"
-#include "flame/viewer_css.h"
-#include "flame/viewer_js.h"
 
 struct drawing {
         struct str *to;
@@ -138,8 +135,11 @@ static void add_box(struct drawing *d, const struct graph_frame *f, double begin
         double x = PICTURE_PAD + begin * d->scale, w = width * d->scale;
         double y = d->top + (double)f->depth * d->row;
 
-        str_addf(d->to, "<g class=\"f%s%s%s\"><title>", f->is_inlined ? " i" : "",
-                 f->is_task ? " t" : "", f->is_unnamed ? " u" : "");
+        str_addf(d->to, "<g class=\"f%s%s%s\" data-value=\"%lld\"", f->is_inlined ? " i" : "",
+                 f->is_task ? " t" : "", f->is_unnamed ? " u" : "", (long long)f->is.value);
+        if (d->g->has_old)
+                str_addf(d->to, " data-was=\"%lld\"", (long long)f->was.value);
+        str_add(d->to, "><title>");
         escape_add_xml(d->to, title);
         str_addf(
                 d->to,
@@ -301,13 +301,8 @@ void write_svg(struct str *to, const struct picture *p, const struct timeline *t
         escape_add_xml(to, p->words.title);
         str_add(to, "\">\n<style>\n");
         str_addn(to, picture_css, sizeof(picture_css));
-        str_addn(to, viewer_css, sizeof(viewer_css));
         str_add(to, "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
         str_addn(to, str_text(&body), body.n);
-        str_add(to, "<script><![CDATA[\n");
-        write_data(to, p, 1, t, o);
-        str_addn(to, texts_js, sizeof(texts_js));
-        str_addn(to, viewer_js, sizeof(viewer_js));
-        str_add(to, "]]></script>\n</svg>\n");
+        str_add(to, "</svg>\n");
         str_done(&body);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts made to fit. Inside flame/ only. viewer.js cuts by the same rule. */
+/* Texts made to fit. Inside flame/ only. web/model/cut.ts cuts by the same rule. */
 #pragma once
 
 #include "base/str.h"

@@ -133,6 +133,8 @@ void name_fold_looks(struct names *n, const struct name_look *frames, size_t n_f
 /* Wrappers of allocators that no rule knows: call paths tell them (query_learn_wrappers). From now on the frame's function,
  * or, where it has no name, the place in its module, is an allocator. A rule about it counts more. */
 void name_learn_wrapper(struct names *n, const struct name_frame *f);
+/* All that others learned about the same trace. */
+void name_learn_like(struct names *n, const struct names *other);
 /* How many were learned: what was kept of frames before (struct name_look) may no longer be true when it has changed. */
 size_t name_n_learned(const struct names *n);
 /* Whether a rule says what the frame is: `keep` among them. */

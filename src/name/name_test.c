@@ -624,6 +624,32 @@ static void test_remembers_texts(void **state) {
         assert_string_equal(name_short(names, b), "f<int>");
 }
 
+/* What one set of names learned, another takes over: functions, and places without a name. */
+static void test_learns_alike(void **state) {
+        const struct name_frame grab = {.function = "grab", .file = "", .module = "/bin/p"},
+                                place = {.function = "",
+                                         .file = "",
+                                         .module = "/bin/p",
+                                         .offset = 77},
+                                other = {.function = "other", .file = "", .module = "/bin/p"};
+        struct names *a = NULL, *b = NULL;
+
+        (void)state;
+        assert_int_equal(names_load(&(struct name_sources){0}, &a, NULL), 0);
+        assert_int_equal(names_load(&(struct name_sources){0}, &b, NULL), 0);
+        name_label(b, &other, false); /* numbers of texts differ */
+        name_learn_wrapper(a, &grab);
+        name_learn_wrapper(a, &grab);
+        name_learn_wrapper(a, &place);
+        name_learn_like(b, a);
+        assert_int_equal(name_n_learned(b), 2);
+        assert_int_equal(name_frame_kind(b, &grab), NAME_ALLOCATOR);
+        assert_int_equal(name_frame_kind(b, &place), NAME_ALLOCATOR);
+        assert_int_equal(name_frame_kind(b, &other), NAME_PLAIN);
+        names_free(a);
+        names_free(b);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table),
@@ -640,6 +666,7 @@ int main(void) {
                 cmocka_unit_test(test_async_stacks),
                 cmocka_unit_test(test_guesses),
                 cmocka_unit_test(test_remembers_texts),
+                cmocka_unit_test(test_learns_alike),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct names {
         struct map by_hash;
         struct map kinds;    /* of entries whose kind goes by the place: all numbers -> kind */
         struct map wrappers; /* learned: by wrapper_key */
+        VEC(struct name_frame) learned; /* the same, with texts in arena */
         struct shape shape;
         struct str label;
         VEC(bool) flags;
@@ -67,6 +68,7 @@ struct names *names_free(struct names *n) {
         map_done(&n->by_hash);
         map_done(&n->kinds);
         map_done(&n->wrappers);
+        vec_free(&n->learned);
         shape_done(&n->shape);
         str_done(&n->label);
         vec_free(&n->flags);
@@ -245,7 +247,20 @@ enum name_kind name_frame_kind(struct names *n, const struct name_frame *f) {
 }
 
 void name_learn_wrapper(struct names *n, const struct name_frame *f) {
-        map_put(&n->wrappers, wrapper_key(n, f), 1, NULL);
+        struct name_frame kept = {.file = "", .offset = f->offset, .guess = f->guess};
+        bool added;
+
+        map_put(&n->wrappers, wrapper_key(n, f), 1, &added);
+        if (!added)
+                return;
+        kept.function = arena_strdup(n->arena, f->function);
+        kept.module = arena_strdup(n->arena, f->module);
+        vec_push(&n->learned, kept);
+}
+
+void name_learn_like(struct names *n, const struct names *other) {
+        for (size_t i = 0; i < other->learned.n; i++)
+                name_learn_wrapper(n, &other->learned.items[i]);
 }
 
 size_t name_n_learned(const struct names *n) {

@@ -48,6 +48,12 @@ static bool is_all(const struct asking *k) {
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
+/* Of others than the one that is asked about: what ended before the window held nothing in it. */
+static bool is_gone(const struct asking *k, uint32_t process) {
+        return process != k->scope.process &&
+               query_process_gone_ns(k->q, process) < k->scope.from_ns;
+}
+
 static void totals_of_process(const struct asking *k, uint32_t process, struct query_totals *ret) {
         const struct trace_counts *b = &k->begin.counts[process], *e = &k->end.counts[process];
         const struct trace_process_end *end = &k->q->view->processes[process].end;
@@ -79,6 +85,9 @@ static void totals_of_process(const struct asking *k, uint32_t process, struct q
                 .n_threads = end->n_threads,
                 .lacks_events = query_lacks_events(k->q),
         };
+        if (is_gone(k, process))
+                ret->peak_bytes = ret->peak_blocks = ret->begin_bytes = ret->begin_blocks =
+                        ret->end_bytes = ret->end_blocks = 0;
 }
 
 /* Threads the trace knows of, where the process's end did not say how many there were. */
@@ -347,43 +356,6 @@ static void filter_totals(struct asking *k, bool keep_split) {
                 add_figures(&a->processes[k->sites.items[i].process], &k->sites.items[i].f);
         if (!keep_split)
                 merge_sites(k);
-}
-
-/* ---- edges ----------------------------------------------------------------------------------- */
-
-/* The slice whose events were dropped and that time_ns cuts; NULL: none. */
-static const struct trace_slice_info *dropped_slice_at(const struct query *q, uint64_t time_ns) {
-        const struct trace_slice_info *s = trace_slice(q->reader, query_slice_at(q, time_ns));
-
-        return s && s->is_dropped && s->begin_ns < time_ns ? s : NULL;
-}
-
-static bool move_edge(const struct trace_slice_info *s, uint64_t *time_ns) {
-        if (!s)
-                return false;
-        *time_ns = *time_ns - s->begin_ns < s->end_ns - *time_ns ? s->begin_ns : s->end_ns;
-        return true;
-}
-
-/* A window inside one such slice becomes that slice. One that would become empty grows instead. */
-bool query_move_edges(const struct query *q, struct query_scope *w) {
-        const struct trace_slice_info *first = dropped_slice_at(q, w->from_ns);
-        const struct trace_slice_info *last = dropped_slice_at(q, w->to_ns);
-        struct query_scope asked = *w;
-        bool is_moved;
-
-        if (first && w->to_ns <= first->end_ns) {
-                w->from_ns = first->begin_ns;
-                w->to_ns = first->end_ns;
-                return true;
-        }
-        is_moved = move_edge(first, &w->from_ns);
-        is_moved |= move_edge(last, &w->to_ns);
-        if (asked.from_ns < asked.to_ns && w->from_ns >= w->to_ns) {
-                w->from_ns = first ? first->begin_ns : asked.from_ns;
-                w->to_ns = last ? last->end_ns : asked.to_ns;
-        }
-        return is_moved;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

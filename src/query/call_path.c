@@ -44,6 +44,17 @@ void call_paths_done(struct call_paths *p) {
         *p = (struct call_paths){0};
 }
 
+size_t query_requester(struct query *q, uint32_t stack) {
+        struct call_paths p;
+        uint32_t asker;
+
+        call_paths_init(&p, q, CALL_PATH_BY_PLACE, false);
+        call_paths_load(&p, stack);
+        asker = p.asker;
+        call_paths_done(&p);
+        return asker == UINT32_MAX ? SIZE_MAX : asker;
+}
+
 struct query_frame call_paths_frame(const struct query *q, uint32_t number) {
         const struct trace_view *v = q->view;
         bool has_symbol = number < v->n_symbols;

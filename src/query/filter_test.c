@@ -534,6 +534,11 @@ static void test_guesses(void **state) {
         assert_int_equal(count_allocs(q, "not-function", "near"), 3);
         assert_int_equal(count_allocs(q, "asked-by", "."), 1);
         assert_int_equal(count_allocs(q, "not-asked-by", "near"), 3);
+        /* … and its place is its name, as reports show it */
+        assert_int_equal(count_allocs(q, "function", "^libx\\.so\\+0x[0-9a-f]+$"), 2);
+        assert_int_equal(count_allocs(q, "asked-by", "^libx\\.so\\+0x"), 2);
+        assert_int_equal(count_allocs(q, "not-function", "^libx\\.so\\+0x"), 1);
+        assert_int_equal(count_allocs(q, "function", "^x\\+0x"), 0); /* main has a name */
         remove(TRACE_PATH);
 }
 
@@ -608,12 +613,54 @@ static void test_bounded(void **state) {
         remove(BOUNDED_PATH);
 }
 
+/* A filter that leaves out nothing ends where all do, also where the window cuts slices whose events are gone. */
+static void test_bounded_timeline(void **state) {
+        enum { N = 24 };
+        unsigned n_cut = 0;
+
+        (void)state;
+        for (uint64_t seed = 320; seed < 332; seed++) {
+                struct fabric_options o = {.seed = seed,
+                                           .n_stacks = 10,
+                                           .slice_events = 40,
+                                           .max_processes = 1,
+                                           .max_threads = 2,
+                                           .max_step_us = 3,
+                                           .with_names = true};
+                struct query_filter *f = query_filter_new();
+                _cleanup_(query_freep) struct query *q = NULL;
+                uint64_t random = seed, detail_ns;
+                struct err e = {0};
+
+                make_twins(&o, 4000);
+                assert_int_equal(query_open(BOUNDED_PATH, &q, &e), 0);
+                assert_int_equal(query_filter_add(f, "not-function", "^no such function$", &e), 0);
+                detail_ns = query_view(q)->detail_from_ns;
+                for (unsigned i = 0; i < 20; i++) {
+                        struct query_scope scope = query_whole(q);
+                        struct query_column all[N], picked[N];
+
+                        scope.from_ns = draw(&random, detail_ns / 2);
+                        scope.to_ns = scope.from_ns + 1 + draw(&random, detail_ns / 2);
+                        assert_int_equal(query_timeline(q, &scope, N, 0, all, &e), 0);
+                        scope.filter = f;
+                        assert_int_equal(query_timeline(q, &scope, N, 0, picked, &e), 0);
+                        assert_true(picked[N - 1].live_bytes >= all[N - 1].low_live_bytes &&
+                                    picked[N - 1].low_live_bytes <= all[N - 1].live_bytes);
+                        n_cut += all[N - 1].live_bytes > 0;
+                }
+                query_filter_free(f);
+        }
+        assert_true(n_cut > 100);
+        remove(TRACE_PATH);
+        remove(BOUNDED_PATH);
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_random_traces),
-                cmocka_unit_test(test_bytes_read),
-                cmocka_unit_test(test_guesses),
-                cmocka_unit_test(test_bounded),
+                cmocka_unit_test(test_random_traces),    cmocka_unit_test(test_bytes_read),
+                cmocka_unit_test(test_guesses),          cmocka_unit_test(test_bounded),
+                cmocka_unit_test(test_bounded_timeline),
         };
 
         if (argc > 2) {

@@ -36,7 +36,8 @@ static void *zeroed(size_t n, size_t size_bytes) {
 struct matcher {
         struct query *q;
         const struct filter_path *path;
-        struct map known; /* address of a text → whether it matches */
+        bool wants_places; /* the pattern looks like one of code without a name: app+0x1234 */
+        struct map known;  /* address of a text → whether it matches */
 };
 
 static bool text_matches(struct matcher *m, const char *text) {
@@ -63,6 +64,17 @@ static const char *frame_text(const struct matcher *m, const struct query_frame 
         return "";
 }
 
+/* Code without a name is known by its place, as reports show it. */
+static bool frame_matches(struct matcher *m, const struct query_frame *f) {
+        bool is_function = m->path->name == FILTER_FUNCTION || m->path->name == FILTER_ASKED_BY;
+        struct name_frame frame = {f->function, f->file, f->module, f->offset, 0, false, f->guess};
+
+        if (m->wants_places && is_function && (!f->function[0] || f->guess))
+                return pattern_matches(m->path->pattern,
+                                       name_label(query_names(m->q), &frame, false));
+        return text_matches(m, frame_text(m, f));
+}
+
 /* Whether a frame of the location matches. */
 static bool match_location(struct matcher *m, uint32_t location) {
         size_t n = query_location_frames(m->q, location, NULL, 0);
@@ -70,7 +82,7 @@ static bool match_location(struct matcher *m, uint32_t location) {
         for (size_t i = 0; i < n; i++) {
                 struct query_frame f = query_location_frame(m->q, location, i);
 
-                if (text_matches(m, frame_text(m, &f)))
+                if (frame_matches(m, &f))
                         return true;
         }
         return false;
@@ -107,7 +119,7 @@ static void match_askers(struct matcher *m, bool *stacks) {
                         uint32_t number = paths.all.items[paths.asker].number;
                         struct query_frame f = call_paths_frame(m->q, number);
 
-                        stacks[i] = text_matches(m, frame_text(m, &f));
+                        stacks[i] = frame_matches(m, &f);
                 }
         }
         call_paths_done(&paths);
@@ -133,7 +145,10 @@ static void match_sites(struct query *q, const struct filter_path *path, bool *s
 
 /* Clears the bits of stacks that the condition does not select. */
 static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
-        struct matcher m = {.q = q, .path = path};
+        struct matcher m = {.q = q,
+                            .path = path,
+                            .wants_places = path->name != FILTER_SITE &&
+                                            strstr(pattern_text(path->pattern), "0x")};
         bool *stacks = zeroed(q->view->n_stacks, sizeof(bool)); /* [0] has no frames */
 
         if (path->name == FILTER_SITE)

@@ -78,6 +78,12 @@ struct names *query_names(struct query *q) {
         return q->names;
 }
 
+uint64_t query_run_end_ns(const struct query *q, uint32_t process) {
+        uint64_t end_ns = process == QUERY_ALL ? q->last_end_ns : query_process_end_ns(q, process);
+
+        return end_ns ? MIN(end_ns, q->view->end_ns) : q->view->end_ns;
+}
+
 const char *query_damage(const struct query *q) {
         return q->damage[0] ? q->damage : q->view->damage;
 }

@@ -99,6 +99,8 @@ int query_find_process(const struct query *q, uint32_t pid, uint32_t *ret_proces
 uint32_t query_next_image(const struct query *q, uint32_t process);
 /* Processes, each counted once, whatever programs it was. */
 size_t query_n_pids(const struct query *q);
+/* When the process ended, of QUERY_ALL the last of them; where that is unknown, when the recording did. */
+uint64_t query_run_end_ns(const struct query *q, uint32_t process);
 /* "redis-server"; the title it gave itself: "nginx: worker process". May hold anything, and be long; "" unknown. */
 const char *query_process_name(const struct query *q, uint32_t process);
 /* The same, not too long for a sentence. */
@@ -341,6 +343,8 @@ struct query_frame {
  * until it returns false. */
 typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
+/* Which of them requested the memory: the innermost that is no machinery; SIZE_MAX: there is none. */
+size_t query_requester(struct query *q, uint32_t stack);
 /* The frames of one location; returns how many there are and fills up to cap of them. */
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
                              size_t cap);

@@ -112,6 +112,10 @@ int pattern_new(const char *text, struct pattern **ret, struct err *reterr) {
         return 0;
 }
 
+const char *pattern_text(const struct pattern *p) {
+        return p->text;
+}
+
 bool pattern_matches(struct pattern *p, const char *text) {
         clock_t begin = clock();
         int n;

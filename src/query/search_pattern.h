@@ -18,5 +18,8 @@ DEFINE_CLEANUP(struct pattern, pattern_free)
 /* Not safe from two threads at once: the pattern holds the scratch space. */
 bool pattern_matches(struct pattern *p, const char *text);
 
+/* As it was written. */
+const char *pattern_text(const struct pattern *p);
+
 /* 0 while every search so far came to its end; else -E2BIG: their answers are not to be used. */
 int pattern_check(const struct pattern *p, struct err *reterr);

@@ -6,6 +6,7 @@
 #include "query/pick.h"
 #include "query/process_sum.h"
 #include "query/query_internal.h"
+#include "query/resident_sum.h"
 
 static size_t timeline_column(const struct timeline *t, uint64_t time_ns) {
         size_t i;
@@ -235,82 +236,88 @@ static uint64_t level_before(struct timeline *t, size_t slice_idx) {
 
 /* ---- resident memory ------------------------------------------------------------------------- */
 
-/* Resident memory of the processes in scope, added up sample by sample. */
-struct resident {
-        uint64_t *now; /* one a process */
-        uint64_t sum;
-        struct process_ends ends;
-        uint32_t late; /* the latest sample's process, if it had ended; else TRACE_NO_PROCESS */
-        size_t column; /* of the latest sample; SIZE_MAX before the first */
+/* The line of resident memory, as far as it is drawn. */
+struct resident_line {
+        struct resident_sum sum;
+        size_t column; /* it has come to here; SIZE_MAX before the first sample */
 };
-
-static void resident_drop(struct resident *r, uint32_t process) {
-        r->sum -= r->now[process];
-        r->now[process] = 0;
-}
-
-static void resident_take(struct timeline *t, struct resident *r, const struct trace_sample *s) {
-        uint64_t bytes = s->anon_bytes + s->file_bytes + s->shmem_bytes;
-
-        if (t->scope->process == QUERY_ALL) {
-                for (uint32_t p; (p = process_ends_take(&r->ends, s->time_ns)) != TRACE_NO_PROCESS;)
-                        resident_drop(r, p);
-                if (r->late != TRACE_NO_PROCESS)
-                        resident_drop(r, r->late);
-                r->late = query_process_end_ns(t->q, s->process) < s->time_ns ? s->process
-                                                                              : TRACE_NO_PROCESS;
-        }
-        r->sum += bytes - r->now[s->process];
-        r->now[s->process] = bytes;
-}
 
 static void column_resident(struct query_column *c, uint64_t bytes) {
         c->rss_bytes = MAX(c->rss_bytes, bytes);
         c->has_rss = true;
 }
 
-/* Between two samples the line goes straight from one to the other. */
-static void resident_draw(struct timeline *t, struct resident *r, size_t column, uint64_t before) {
-        for (size_t i = r->column + 1; r->column != SIZE_MAX && i < column; i++) {
-                double share = (double)(i - r->column) / (double)(column - r->column);
+static void line_hold(struct timeline *t, struct resident_line *l, size_t column, uint64_t bytes) {
+        if (l->column == SIZE_MAX)
+                return;
+        for (size_t i = l->column; i <= column; i++)
+                column_resident(&t->columns[i], bytes);
+        l->column = MAX(l->column, column);
+}
+
+/* Between two samples the line goes straight from one to the other, but where a process ends it falls at once. */
+static void line_end(struct timeline *t, struct resident_line *l, uint64_t time_ns) {
+        uint64_t before, end_ns;
+
+        resident_sum_settle(&l->sum);
+        before = query_resident_bytes(&l->sum.all);
+        while (resident_sum_end(&l->sum, time_ns, &end_ns)) {
+                if (end_ns >= t->from_ns)
+                        line_hold(t, l, timeline_column(t, end_ns), before);
+                before = query_resident_bytes(&l->sum.all);
+        }
+}
+
+static void line_draw(struct timeline *t, struct resident_line *l, size_t column, uint64_t before) {
+        uint64_t bytes = query_resident_bytes(&l->sum.all);
+
+        for (size_t i = l->column + 1; l->column != SIZE_MAX && i < column; i++) {
+                double share = (double)(i - l->column) / (double)(column - l->column);
 
                 column_resident(&t->columns[i],
                                 unit_nearest((double)before +
-                                             share * ((double)r->sum - (double)before)));
+                                             share * ((double)bytes - (double)before)));
         }
-        column_resident(&t->columns[column], r->sum);
-        r->column = column;
+        column_resident(&t->columns[column], bytes);
+        l->column = column;
+}
+
+/* One process has no resident memory when it has ended. */
+static size_t last_resident_column(const struct timeline *t) {
+        return timeline_column(t, t->scope->process == QUERY_ALL
+                                          ? t->to_ns
+                                          : query_process_gone_ns(t->q, t->scope->process));
 }
 
 static int draw_samples(struct timeline *t, struct err *reterr) {
-        size_t n_processes = t->q->view->n_processes, n;
-        struct resident r = {.now = calloc(n_processes + 1, sizeof(uint64_t)),
-                             .column = SIZE_MAX,
-                             .late = TRACE_NO_PROCESS};
+        struct resident_line l = {.column = SIZE_MAX};
         const struct trace_sample *s;
-        int x;
+        size_t n;
+        int r;
 
-        if (!r.now)
-                abort();
-        process_ends_init(&r.ends, t->q);
-        x = trace_read_samples(t->q->reader, &s, &n, reterr);
-        for (size_t i = 0; x >= 0 && i < n && s[i].time_ns < t->to_ns; i++) {
-                uint64_t before = r.sum;
+        if (t->scope->process != QUERY_ALL &&
+            query_process_gone_ns(t->q, t->scope->process) < t->from_ns)
+                return 0;
+        resident_sum_init(&l.sum, t->q, t->scope->process);
+        r = trace_read_samples(t->q->reader, &s, &n, reterr);
+        for (size_t i = 0; r >= 0 && i < n && s[i].time_ns < t->to_ns; i++) {
+                uint64_t before;
 
-                if (s[i].process >= n_processes ||
-                    (t->scope->process != QUERY_ALL && s[i].process != t->scope->process))
+                line_end(t, &l, s[i].time_ns);
+                before = query_resident_bytes(&l.sum.all);
+                if (!resident_sum_take(&l.sum, &s[i]))
                         continue;
-                resident_take(t, &r, &s[i]);
                 if (s[i].time_ns < t->from_ns)
-                        r.column = 0; /* where it stood when the window began */
+                        l.column = 0; /* where it stood when the window began */
                 else
-                        resident_draw(t, &r, timeline_column(t, s[i].time_ns), before);
+                        line_draw(t, &l, timeline_column(t, s[i].time_ns), before);
         }
-        for (size_t i = r.column; i < t->n_columns; i++)
-                column_resident(&t->columns[i], r.sum);
-        free(r.now);
-        process_ends_done(&r.ends);
-        return x;
+        if (t->scope->process == QUERY_ALL)
+                line_end(t, &l, t->to_ns);
+        if (l.column != SIZE_MAX)
+                line_hold(t, &l, last_resident_column(t), query_resident_bytes(&l.sum.all));
+        resident_sum_done(&l.sum);
+        return r;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -262,7 +262,7 @@ static int64_t row_change_bytes(const struct drawing *d, const struct trace_site
         return (int64_t)(row->inherited_bytes + row->alloc_bytes - row->free_bytes);
 }
 
-/* A slice that lies in the window. */
+/* A slice that lies in the window, or that it cuts: then its end is that of the window. */
 static void draw_slice_rows(struct drawing *d, size_t slice_idx) {
         const struct trace_slice_info *info = trace_slice(d->t->q->reader, slice_idx);
         bool is_together = is_all(d) && d->t->q->view->n_processes > 1;
@@ -298,7 +298,7 @@ static void draw_slice_rows(struct drawing *d, size_t slice_idx) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Slices that the window cuts are drawn by their events in any case. */
+/* Slices that the window cuts are drawn by their events, so far as the trace still has them. */
 static void draw_slices(struct drawing *d, bool by_events) {
         struct query *q = d->t->q;
 
@@ -307,7 +307,8 @@ static void draw_slices(struct drawing *d, bool by_events) {
 
                 if (info->begin_ns >= d->t->to_ns)
                         break;
-                if (by_events || !query_slice_is_inside(info, d->t->from_ns, d->t->to_ns))
+                if (by_events || (!query_slice_is_inside(info, d->t->from_ns, d->t->to_ns) &&
+                                  (info->has_events || !info->n_events)))
                         draw_slice_events(d, i);
                 else
                         draw_slice_rows(d, i);

@@ -262,6 +262,8 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
                 report_done(r);
                 return x;
         }
+        if (o->is_brief)
+                return 0;
         gather_quality(r);
         gather_sites(r);
         x = gather_findings(r, reterr);

@@ -36,10 +36,7 @@ static const char *plural(uint64_t n) {
 /* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t end_of(const struct report *r) {
-        const struct trace_process_info *p = report_process(r);
-
-        return r->scope.process != QUERY_ALL && p->has_end && p->end.end_ns ? p->end.end_ns
-                                                                            : r->v->end_ns;
+        return query_run_end_ns(r->q, r->scope.process);
 }
 
 static uint64_t begin_of(const struct report *r) {
@@ -56,6 +53,10 @@ uint64_t headline_span_ns(const struct report *r) {
         uint64_t end = MIN(end_of(r), r->scope.to_ns);
 
         return end > begin ? end - begin : 0;
+}
+
+uint64_t headline_run_ns(const struct report *r) {
+        return end_of(r) - (is_late(r) ? MIN(begin_of(r), end_of(r)) : 0);
 }
 
 const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *t) {

@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 #include "report/unseen_processes.h"
+#include "show/view.h"
+#include "trace/being_written.h"
 
 enum { LIMITS_MAX_PUT = 1000 };
 
@@ -73,8 +75,15 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
                 l = (struct trace_limit){.kind = LIMIT_DAMAGED, .bytes = r->v->n_damaged_bytes};
                 l.text = damage;
                 fn(ctx, &l, NULL);
+        } else if (!r->v->finished) {
+                const char *path = r->options->path;
+
+                view_add_unfinished(r->v, path && trace_is_being_written(path), &text);
+                l = (struct trace_limit){.kind = LIMIT_DAMAGED};
+                l.text = kept_text(r, &text);
+                fn(ctx, &l, NULL);
         }
-        for (size_t i = 0; i < r->findings->n && !is_known; i++)
+        for (size_t i = 0; r->findings && i < r->findings->n && !is_known; i++)
                 if (!strcmp(r->findings->items[i].kind, "unseen")) {
                         l = (struct trace_limit){.kind = LIMIT_UNHOOKED,
                                                  .bytes = r->findings->items[i].bytes};

@@ -92,6 +92,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
         json_put_string(&l->j, "thread", thread_name(l, b->thread));
         json_put_uint(&l->j, "site", b->stack);
         show_put_stack(&l->j, l->q, b->stack);
+        show_put_shown(&l->j, l->q, b->stack);
         json_end(&l->j);
         return ++l->n_printed < l->n_max && !ferror(l->out);
 }

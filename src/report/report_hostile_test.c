@@ -297,7 +297,7 @@ static void check_cut(const uint8_t *p, size_t n, const struct figures *slices) 
         assert_int_equal(number_in(o.json, "peak_live_bytes"), f->peak_bytes);
         assert_int_equal(number_in(o.json, "end_live_bytes"), f->live_bytes);
         if (!is_whole && !strstr(o.json, "the file ends inside a chunk") &&
-            !strstr(o.json, "the trace is incomplete") && !has_index())
+            !strstr(o.json, "the end of the recording is missing") && !has_index())
                 fail_msg("cut at %zu, and the report does not say so", n);
         free(o.json);
 }

@@ -31,8 +31,9 @@ static void put_top_metric(struct json *j, struct report *r, enum query_metric m
 static void put_top(struct json *j, struct report *r) {
         json_key(j, "top");
         json_array(j);
-        put_top_metric(j, r, r->metric);
-        for (unsigned m = 0; m < QUERY_N_METRICS; m++)
+        if (!r->options->is_brief)
+                put_top_metric(j, r, r->metric);
+        for (unsigned m = 0; m < QUERY_N_METRICS && !r->options->is_brief; m++)
                 if (m != r->metric)
                         put_top_metric(j, r, (enum query_metric)m);
         json_end(j);
@@ -197,6 +198,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
         json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
+        json_put_double(&j, "run_time_s", seconds(headline_run_ns(r)), 6);
         json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
         estimate_put(&j, r->q, r->answer);
         json_key(&j, "window");
@@ -209,11 +211,17 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         show_put_totals(&j, "totals", r->q, &r->answer->totals);
         if (r->all)
                 show_put_totals(&j, "totals_all", r->q, &r->all->totals);
-        put_quality(&j, r);
+        if (r->options->is_brief)
+                put_null(&j, "quality");
+        else
+                put_quality(&j, r);
         limits_put(&j, r);
         json_put_string(&j, "ended", show_ended_name(report_process(r)->end.ended));
         show_put_processes(&j, r->q, r->answer);
-        show_put_findings(&j, r->q, r->options->path, r->findings);
+        if (r->findings)
+                show_put_findings(&j, r->q, r->options->path, r->findings);
+        else
+                put_null(&j, "findings");
         put_top(&j, r);
         if (r->whole.lacks_events) {
                 put_null(&j, "threads");

@@ -201,11 +201,12 @@ static void test_clean(void **state) {
         check_clean("", "");
         check_clean("a b~ äöü … 😀", "a b~ äöü … 😀");
         check_clean("a\nb\tc\033[2J\x7f", "a\\x0ab\\x09c\\x1b[2J\\x7f");
-        check_clean("\xc2\x9b!\xc2\xa0", "\\xc2\\x9b!\xc2\xa0");
+        check_clean("\xc2\x9b!\xc2\xa0", "\\u{9b}!\xc2\xa0");
         check_clean("\x80 \xff \xc0\xaf \xc3", "\\x80 \\xff \\xc0\\xaf \\xc3");
         check_clean("\xed\xa0\x80 \xe0\x80\xaf \xf4\x90\x80\x80",
                     "\\xed\\xa0\\x80 \\xe0\\x80\\xaf \\xf4\\x90\\x80\\x80");
         check_clean("\xe2\x82", "\\xe2\\x82");
+        check_clean("a\xe2\x80\xae!", "a\\u{202e}!");
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -477,8 +478,9 @@ static void test_cut_trace_is_not_exact(void **state) {
 static void test_json_of_guesses(void **state) {
         struct fabric_options fabric = {.seed = 1, .max_processes = 1, .max_threads = 1};
         struct fabric *f = fabric_new(TRACE_PATH, &fabric);
-        const char *frame = "\"function\":\"near\",\"file\":\"\",\"line\":0,"
-                            "\"module\":\"/lib/libx.so\",\"inlined\":false,\"guess\":true}";
+        const char *frame =
+                "\"function\":\"near\",\"file\":\"\",\"line\":0,"
+                "\"module\":\"/lib/libx.so\",\"inlined\":false,\"guess\":true,\"offset\":";
         uint32_t stack, thread = fabric_thread(f, 0, "main");
 
         (void)state;

@@ -208,18 +208,13 @@ static void print_notes(const struct style *s, const struct report *r) {
         struct trace_limit limit;
         struct str text = {0};
         struct str naming = {0};
-        bool unfinished = !r->v->finished;
 
         limits_told_notes(r, limits);
-        if (!name_quality_add_note(&r->quality.names, r->q, &naming) && !damage[0] && !unfinished &&
+        if (!name_quality_add_note(&r->quality.names, r->q, &naming) && !damage[0] &&
             !has_notes(r, limits) && !r->answer->is_moved &&
             (r->quality.is_exact || is_only_sampled(r)))
                 return;
         style_heading(s, "Notes");
-        if (unfinished && !damage[0]) /* that stands at the top */
-                print_note(
-                        s,
-                        "The trace is incomplete: it is still being written, or its recorder died.");
         if (r->answer->is_moved) {
                 struct unit_text b, c;
 

@@ -197,6 +197,8 @@ void request_add_words(const struct request *r, struct str *to) {
                          r->shape == REQUEST_GROUPS ? query_by_name(r->group_by)
                          : r->function              ? r->function
                                                     : "");
-        if (to->n > begin)
+        if (to->n > begin) {
                 err_make_one_line(to->bytes + begin);
+                to->n = begin + strlen(to->bytes + begin);
+        }
 }

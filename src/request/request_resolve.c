@@ -53,6 +53,25 @@ static int check_end(const char *key, uint64_t end_ns, struct err *reterr) {
                                  unit_duration(&t, end_ns)));
 }
 
+/* Whoever asks about one process by its name does not mean the time after it. */
+static int check_life(const struct request *r, struct query *q, const struct request_resolved *x,
+                      struct err *reterr) {
+        uint32_t process = x->scope.process;
+        bool is_at = x->is_at && x->scope.to_ns != UINT64_MAX;
+        uint64_t begin_ns = is_at ? x->scope.to_ns : x->scope.from_ns, end_ns;
+        struct unit_text t;
+
+        if (!r->process || process == QUERY_ALL || !begin_ns)
+                return 0;
+        end_ns = query_run_end_ns(q, process);
+        if (begin_ns <= end_ns)
+                return 0;
+        return err_about(reterr, is_at ? "at" : "from",
+                         err_set(reterr, -ERANGE, "process %u ended at %s: choose an earlier time",
+                                 query_view(q)->processes[process].start.pid,
+                                 unit_duration(&t, end_ns)));
+}
+
 static int resolve_window(const struct request *r, struct query *q, struct request_resolved *x,
                           struct err *reterr) {
         const struct request_time *end = r->at.is_set ? &r->at : &r->to;
@@ -84,7 +103,9 @@ static int resolve_window(const struct request *r, struct query *q, struct reque
                                          "the window is empty: it must end later than 0"));
         if (x->scope.from_ns > 0 && x->scope.from_ns >= end_ns)
                 return check_end("from", end_ns, reterr);
-        return x->is_at && x->scope.to_ns > end_ns ? check_end("at", end_ns, reterr) : 0;
+        if (x->is_at && x->scope.to_ns > end_ns)
+                return check_end("at", end_ns, reterr);
+        return check_life(r, q, x, reterr);
 }
 
 static int resolve_filter(const struct request *r, struct query *q, struct request_resolved *x,

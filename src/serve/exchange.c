@@ -103,13 +103,17 @@ static enum MHD_Result reply_error(struct exchange *x, unsigned status, const ch
 
 static enum MHD_Result reply_welcome(struct exchange *x) {
         const struct gate *g = &x->server->gate;
-        char name[GATE_COOKIE_NAME_SIZE], cookie[160];
+        struct str cookie = {0}, folder = {0};
+        enum MHD_Result result;
 
-        gate_cookie_name(g, name);
-        snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", name,
-                 g->token.text);
-        return reply(x, 303, text_type, (char *)"", 0, MHD_RESPMEM_PERSISTENT,
-                     (struct extra){"Set-Cookie", cookie}, (struct extra){"Location", "/"});
+        gate_add_cookie(g, &cookie);
+        gate_add_folder(g, &folder);
+        result = reply(x, 303, text_type, (char *)"", 0, MHD_RESPMEM_PERSISTENT,
+                       (struct extra){"Set-Cookie", str_text(&cookie)},
+                       (struct extra){"Location", str_text(&folder)});
+        str_done(&cookie);
+        str_done(&folder);
+        return result;
 }
 
 static enum MHD_Result reply_asset(struct exchange *x) {
@@ -123,7 +127,7 @@ static enum MHD_Result reply_asset(struct exchange *x) {
                         return reply(x, 200, a->type, (char *)a->bytes, a->n,
                                      MHD_RESPMEM_PERSISTENT, (struct extra){0}, (struct extra){0});
         }
-        return reply_error(x, 404, "no such page", NULL, "open /");
+        return reply_error(x, 404, "no such page", NULL, "use the address that silt printed");
 }
 
 static unsigned status_of(int error) {
@@ -178,6 +182,9 @@ static enum MHD_Result reply_answer(struct exchange *x) {
                                    "ask about a shorter window");
         if (q->result < 0)
                 return reply_failure(x, status_of(q->result), &q->err);
+        if (!server_hold_answer(x->server, x, n))
+                return reply_error(x, 503, "answers that nobody reads take 512 MiB", NULL,
+                                   "read them, or close their connections");
         snprintf(version, sizeof(version), "%llu", (unsigned long long)q->version);
         bytes = TAKE_PTR(q->text.bytes);
         q->text = (struct str){0};

@@ -25,7 +25,8 @@ struct exchange {
                 EXCHANGE_ANSWERED,
         } state;
         struct question question;
-        int refused; /* by questions_ask: -EBUSY, -ESHUTDOWN */
+        size_t n_held_bytes; /* of the answer, in the server's n_unread_bytes */
+        int refused;         /* by questions_ask: -EBUSY, -ESHUTDOWN */
 
         /* EXCHANGE_WAITS */
         struct exchange *next_waiting;

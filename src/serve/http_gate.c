@@ -8,6 +8,8 @@
 #include "base/str.h"
 
 #define API "/api/1/"
+#define FOLDERS "/s/"
+#define COOKIE "silt"
 
 static struct admitted refuse(struct admitted a, unsigned status, const char *text,
                               const char *fix) {
@@ -77,25 +79,38 @@ static bool is_own_origin(const struct gate *g, const char *origin) {
 
 /* ---- the token --------------------------------------------------------------------------------- */
 
-void gate_cookie_name(const struct gate *g, char ret[GATE_COOKIE_NAME_SIZE]) {
-        snprintf(ret, GATE_COOKIE_NAME_SIZE, "silt-%u", g->port);
+void gate_add_folder(const struct gate *g, struct str *to) {
+        str_addf(to, FOLDERS "%s/", g->folder.text);
 }
 
-/* Any cookie of that name: another server's may come first. */
-static bool has_cookie(const struct gate *g, const char *cookies) {
-        char name[GATE_COOKIE_NAME_SIZE];
-        bool found = false;
-        size_t n_name;
+void gate_add_cookie(const struct gate *g, struct str *to) {
+        str_addf(to, COOKIE "=%s; HttpOnly; SameSite=Strict; Path=", g->token.text);
+        gate_add_folder(g, to);
+}
 
-        gate_cookie_name(g, name);
-        n_name = strlen(name);
+/* Behind the folder, from its last '/' on; NULL: not in it. */
+static const char *path_in_folder(const struct gate *g, const char *path) {
+        static const size_t n = sizeof(FOLDERS) - 1;
+
+        if (strncmp(path, FOLDERS, n) != 0 || strlen(path) <= n + TOKEN_DIGITS ||
+            path[n + TOKEN_DIGITS] != '/' || !token_is(&g->folder, path + n, TOKEN_DIGITS))
+                return NULL;
+        return path + n + TOKEN_DIGITS;
+}
+
+/* Any cookie of that name: another server may have set one for all paths. */
+static bool has_cookie(const struct gate *g, const char *cookies) {
+        static const char name[] = COOKIE "=";
+        static const size_t n_name = sizeof(name) - 1;
+        bool found = false;
+
         while (*cookies) {
                 size_t n;
 
                 cookies += strspn(cookies, " \t;");
                 n = strcspn(cookies, ";");
-                if (n > n_name && cookies[n_name] == '=' && memcmp(cookies, name, n_name) == 0)
-                        found |= token_is(&g->token, cookies + n_name + 1, n - n_name - 1);
+                if (n > n_name && memcmp(cookies, name, n_name) == 0)
+                        found |= token_is(&g->token, cookies + n_name, n - n_name);
                 cookies += n;
         }
         return found;
@@ -244,8 +259,8 @@ static struct admitted admit_path(struct admitted a) {
 }
 
 struct admitted gate_admit(const struct gate *g, const struct http_head *head) {
-        struct admitted a = {.path = head->url ? head->url : "", .query = ""};
-        size_t n_url = strlen(a.path);
+        const char *url = head->url ? head->url : "", *inside = path_in_folder(g, url);
+        struct admitted a = {.path = inside ? inside : url, .query = ""};
         bool is_page, is_welcome;
 
         a.n_path = strcspn(a.path, "?#");
@@ -258,7 +273,7 @@ struct admitted gate_admit(const struct gate *g, const struct http_head *head) {
         if (head->has_body)
                 return refuse(a, 413, "a request has no body here",
                               "put the keys into the address");
-        if (n_url > GATE_MAX_URL_BYTES)
+        if (strlen(url) > GATE_MAX_URL_BYTES)
                 return refuse(a, 414, "the address is longer than 64 KiB", "use fewer conditions");
         if (a.path[0] != '/')
                 return refuse(a, 400, "the address is not a path", NULL);
@@ -272,14 +287,15 @@ struct admitted gate_admit(const struct gate *g, const struct http_head *head) {
             strcmp(head->fetch_site, "none") != 0)
                 return refuse(a, 403, "another site links here",
                               "copy the address that silt printed into the address bar");
-        is_page = a.n_path == 1;
+        is_page = a.n_path == 1 && !inside;
         is_welcome = is_page && has_token(&g->token, "token", a.query);
         if (is_page && !is_welcome)
                 is_welcome = a.is_by_key = has_token(&g->key, "key", a.query);
-        a.is_known = is_welcome ||
-                     (head->n_cookies <= 1 && head->cookie && has_cookie(g, head->cookie)) ||
-                     (head->n_authorizations == 1 && head->authorization &&
-                      has_bearer(g, head->authorization));
+        a.is_known =
+                is_welcome ||
+                (inside && head->n_cookies <= 1 && head->cookie && has_cookie(g, head->cookie)) ||
+                (head->n_authorizations == 1 && head->authorization &&
+                 has_bearer(g, head->authorization));
         if (!a.is_known)
                 return refuse(a, 401, "no token, or a wrong one",
                               "use the address that silt printed");

@@ -29,6 +29,8 @@ struct gate {
         struct token token;
         struct token
                 key; /* for the browser that silt opens: others may see its command line, so it works once */
+        struct token
+                folder; /* of the page, "/s/FOLDER/": its cookie is sent there alone, and nobody else on this host knows where that is */
         uint16_t port;
         const char *address;   /* as given, without brackets: "127.0.0.1", "::1", "0.0.0.0" */
         const char *host_name; /* of this machine, also allowed then; NULL: loopback only */
@@ -37,7 +39,7 @@ struct gate {
 
 enum gate_verdict {
         GATE_REFUSED,  /* status and text say why */
-        GATE_WELCOME,  /* the token was in the address: into a cookie, and go to "/" */
+        GATE_WELCOME,  /* the token was in the address: into a cookie, and go to the folder */
         GATE_ASSET,    /* path */
         GATE_QUESTION, /* answer and query */
 };
@@ -49,7 +51,7 @@ struct admitted {
         bool is_known;          /* sent the token */
         bool is_by_key;   /* welcome by the key: the caller knows whether it was used before */
         bool is_question; /* refusals are JSON then too */
-        const char *path; /* of an asset: in the head's url, n_path bytes */
+        const char *path; /* of an asset: in the head's url, n_path bytes; without the folder */
         size_t n_path;
         char answer[GATE_MAX_ANSWER + 1];
         const char *query; /* in the head's url, behind '?'; "" none */
@@ -66,6 +68,6 @@ struct admitted gate_admit(const struct gate *g, const struct http_head *head);
 struct str;
 void gate_add_keys(const char *query, struct str *to);
 
-/* "silt-40213": cookies are shared by all ports of a host. */
-enum { GATE_COOKIE_NAME_SIZE = 16 };
-void gate_cookie_name(const struct gate *g, char ret[GATE_COOKIE_NAME_SIZE]);
+/* Of the cookie that is set: a host's ports share its cookies, but for their paths. */
+void gate_add_folder(const struct gate *g, struct str *to); /* "/s/…/" */
+void gate_add_cookie(const struct gate *g, struct str *to); /* "silt=…; Path=/s/…/" and so on */

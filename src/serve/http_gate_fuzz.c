@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Heads of requests that hold anything: nobody gets in without the token, with a foreign Host or Origin, or to a path that is none. The
- * input is lines: method, address, Host, Origin, Sec-Fetch-Site, Cookie, Authorization; '@' stands for the token, '#' for the key,
- * an empty line for a header that was not sent.
+ * input is lines: method, address, Host, Origin, Sec-Fetch-Site, Cookie, Authorization; '@' stands for the token, '#' for the key, '$' for
+ * the folder, an empty line for a header that was not sent.
  *
  * covers: src/serve/http_gate.c */
 #include <stdlib.h>
@@ -16,10 +16,12 @@ enum { N_LINES = 7 };
 
 static const struct gate gate = {.token = {"0123456789abcdef0123456789abcdef"},
                                  .key = {"fedcba9876543210fedcba9876543210"},
+                                 .folder = {"00112233445566778899aabbccddeeff"},
                                  .port = 4000,
                                  .address = "127.0.0.1"};
 static const struct gate everywhere = {.token = {"0123456789abcdef0123456789abcdef"},
                                        .key = {"fedcba9876543210fedcba9876543210"},
+                                       .folder = {"00112233445566778899aabbccddeeff"},
                                        .port = 80,
                                        .address = "0.0.0.0",
                                        .host_name = "box",
@@ -57,8 +59,9 @@ static void check(const struct gate *g, const struct http_head *h) {
                 return;
         }
         require(a.is_known && !h->has_body && h->n_hosts == 1);
-        require(has_secret(g, h->url) || has_secret(g, h->cookie) ||
-                has_secret(g, h->authorization));
+        require(has_secret(g, h->url) || has_secret(g, h->authorization) ||
+                (has_secret(g, h->cookie) && strncmp(h->url, "/s/", 3) == 0 &&
+                 strncmp(h->url + 3, g->folder.text, TOKEN_DIGITS) == 0));
         require(strcmp(h->method, "GET") == 0 || strcmp(h->method, "HEAD") == 0);
         require(!h->fetch_site || !strchr(h->fetch_site, 'c')); /* cross-site */
         require(!strstr(h->host, "evil") && (!h->origin || !strstr(h->origin, "evil")));
@@ -66,7 +69,7 @@ static void check(const struct gate *g, const struct http_head *h) {
                 require(strlen(h->host) >= 5 &&
                         strcmp(h->host + strlen(h->host) - 5, ":4000") == 0);
         require(a.path[0] == '/');
-        require(a.verdict != GATE_WELCOME || a.n_path == 1);
+        require(a.verdict != GATE_WELCOME || (a.n_path == 1 && a.path == h->url));
         if (a.verdict == GATE_QUESTION)
                 check_question(&a);
 }
@@ -77,6 +80,8 @@ static void add_line(struct str *to, const char *bytes, size_t n) {
                         str_add(to, gate.token.text);
                 else if (bytes[i] == '#')
                         str_add(to, gate.key.text);
+                else if (bytes[i] == '$')
+                        str_add(to, gate.folder.text);
                 else if (bytes[i])
                         str_addn(to, bytes + i, 1);
 }

@@ -16,14 +16,16 @@
 #include "serve/http_gate.h"
 
 static struct gate gate = {.port = 4000, .address = "127.0.0.1"};
-static char bearer[64], cookie[64];
+static char bearer[64], cookie[64], in_folder[64];
 
 static int make_token(void **state) {
         (void)state;
         assert_int_equal(token_make(&gate.token, NULL), 0);
         assert_int_equal(token_make(&gate.key, NULL), 0);
+        assert_int_equal(token_make(&gate.folder, NULL), 0);
         snprintf(bearer, sizeof(bearer), "Bearer %s", gate.token.text);
-        snprintf(cookie, sizeof(cookie), "a=b; silt-4000=%s", gate.token.text);
+        snprintf(cookie, sizeof(cookie), "a=b; silt=%s", gate.token.text);
+        snprintf(in_folder, sizeof(in_folder), "/s/%s/", gate.folder.text);
         return 0;
 }
 
@@ -66,6 +68,8 @@ static void test_tokens(void **state) {
         check_in(&h, GATE_ASSET);
         h.authorization = NULL;
         check_status(&h, 401);
+        h.url = in_folder;
+        check_status(&h, 401);
         h.cookie = cookie;
         h.n_cookies = 1;
         check_in(&h, GATE_ASSET);
@@ -94,15 +98,60 @@ static void test_tokens(void **state) {
         snprintf(text, sizeof(text), "Basic %s", gate.token.text);
         h.authorization = text;
         check_status(&h, 401);
-        snprintf(text, sizeof(text), "silt-4001=%s; xsilt-4000=%s; silt-4000=%sx", gate.token.text,
-                 gate.token.text, gate.token.text);
+        snprintf(text, sizeof(text), "silt-4000=%s; xsilt=%s; silt=%sx; silt; silt=%s",
+                 gate.token.text, gate.token.text, gate.token.text, gate.key.text);
         h = (struct http_head){.method = "GET",
-                               .url = "/",
+                               .url = in_folder,
                                .host = "localhost:4000",
                                .n_hosts = 1,
                                .cookie = text,
                                .n_cookies = 1};
         check_status(&h, 401);
+}
+
+/* The cookie counts in its folder alone: that is where browsers send it. */
+static void test_folder(void **state) {
+        static const char *const outside[] = {"/",          "/page.js", "/api/1/trace",
+                                              "/s/",        "/s/%s",    "/s/%s?x",
+                                              "/s/%s0/",    "/s/0%s/",  "//s/%s/",
+                                              "/s//%s/",    "/S/%s/",   "/x/../s/%s/",
+                                              "/s/%%2e/%s/"};
+        struct http_head h = good(NULL);
+        struct str set = {0};
+        struct admitted a;
+        char text[200];
+
+        (void)state;
+        h.authorization = NULL;
+        h.cookie = cookie;
+        h.n_cookies = 1;
+        h.url = text;
+        for (size_t i = 0; i < ARRAY_SIZE(outside); i++) {
+                snprintf(text, sizeof(text), outside[i], gate.folder.text);
+                check_status(&h, 401);
+        }
+        snprintf(text, sizeof(text), "/s/%s/", gate.token.text);
+        check_status(&h, 401);
+        snprintf(text, sizeof(text), "%spage.js?a=b", in_folder);
+        a = gate_admit(&gate, &h);
+        assert_int_equal(a.verdict, GATE_ASSET);
+        assert_int_equal(a.n_path, 8);
+        assert_memory_equal(a.path, "/page.js", 8);
+        assert_string_equal(a.query, "a=b");
+        snprintf(text, sizeof(text), "%sapi/1/trace?since=1", in_folder);
+        a = gate_admit(&gate, &h);
+        assert_int_equal(a.verdict, GATE_QUESTION);
+        assert_true(a.is_question && a.has_since);
+        assert_string_equal(a.answer, "trace");
+        snprintf(text, sizeof(text), "%s?token=%s", in_folder, gate.token.text);
+        check_in(&h, GATE_ASSET); /* by its cookie: */
+        h.cookie = NULL;
+        check_status(&h, 401);
+        gate_add_cookie(&gate, &set);
+        snprintf(text, sizeof(text), "silt=%s; HttpOnly; SameSite=Strict; Path=%s", gate.token.text,
+                 in_folder);
+        assert_string_equal(str_text(&set), text);
+        str_done(&set);
 }
 
 /* In the address of the page alone, and only once. */
@@ -307,10 +356,10 @@ static void test_questions(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_tokens),      cmocka_unit_test(test_welcome),
-                cmocka_unit_test(test_hosts),       cmocka_unit_test(test_origins),
-                cmocka_unit_test(test_any_address), cmocka_unit_test(test_requests),
-                cmocka_unit_test(test_questions),
+                cmocka_unit_test(test_tokens),   cmocka_unit_test(test_folder),
+                cmocka_unit_test(test_welcome),  cmocka_unit_test(test_hosts),
+                cmocka_unit_test(test_origins),  cmocka_unit_test(test_any_address),
+                cmocka_unit_test(test_requests), cmocka_unit_test(test_questions),
         };
 
         return cmocka_run_group_tests(tests, make_token, NULL);

@@ -13,6 +13,7 @@
 
 enum {
         MEMORY_BYTES = 128 << 10, /* of one connection: address, headers, and what is being sent */
+        UNREAD_BYTES = 512 << 20, /* of all answers that were made and not taken */
         SILENT_S = 60,            /* a client that reads nothing for so long */
         LOOK_GROWING_MS = 250,    /* between two looks at a trace that grows */
         LOOK_MS = 1000,
@@ -100,10 +101,24 @@ static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
         if (x->is_counted) {
                 pthread_mutex_lock(&s->lock);
                 s->n_open--;
+                s->n_unread_bytes -= x->n_held_bytes;
                 s->last_ns = questions_now_ns();
                 pthread_mutex_unlock(&s->lock);
         }
         exchange_free(x);
+}
+
+bool server_hold_answer(struct server *s, struct exchange *x, size_t n_bytes) {
+        bool has_room;
+
+        pthread_mutex_lock(&s->lock);
+        has_room = s->n_unread_bytes + n_bytes <= UNREAD_BYTES;
+        if (has_room) {
+                x->n_held_bytes = n_bytes;
+                s->n_unread_bytes += n_bytes;
+        }
+        pthread_mutex_unlock(&s->lock);
+        return has_room;
 }
 
 bool server_use_key(struct server *s) {
@@ -264,6 +279,8 @@ int server_start(const struct server_options *o, struct server **ret, struct err
                 r = token_make(&s->gate.token, reterr);
         if (r == 0)
                 r = token_make(&s->gate.key, reterr);
+        if (r == 0)
+                r = token_make(&s->gate.folder, reterr);
         if (r == 0)
                 r = listener_open(&s->listener, o->listen ? o->listen : "127.0.0.1", o->port,
                                   reterr);

@@ -29,11 +29,14 @@ struct server {
         bool is_stopping;
         bool is_key_used;
         struct exchange *waiting; /* connections that are suspended until there is news */
+        size_t n_unread_bytes;    /* of answers that their clients have not taken */
         size_t n_open;            /* requests with the token that are not answered yet */
         bool has_served;          /* such a request was there: a page was opened */
         uint64_t last_ns;         /* when one ended */
 };
 
+/* False: the answers that nobody reads take too much memory. */
+bool server_hold_answer(struct server *s, struct exchange *x, size_t n_bytes);
 /* False: it was used before. */
 bool server_use_key(struct server *s);
 /* Suspends the connection until there is news; false: the server is stopping. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/macros.h"
+#include "serve/answer_stream.h"
 #include "trace/being_written.h"
 
 enum {
@@ -109,30 +110,20 @@ static int responder_answer(void *ctx, size_t seat, const struct responder_quest
                             struct str *to, struct err *reterr) {
         struct trace_responder *d = ctx;
         struct asker *k = d->askers[seat];
-        char *bytes = NULL;
-        size_t n = 0;
+        struct answer_stream stream;
         FILE *out;
         int r;
 
         if (!k)
                 k = d->askers[seat] = asker_new(d->answerer);
-        out = open_memstream(&bytes, &n);
+        out = answer_stream_open(&stream, q, reterr);
         if (!out)
-                return err_set_errno(reterr, -errno, "no memory for the answer");
-        asker_set_progress(k, q->progress, q->ctx);
+                return -ENOMEM;
+        asker_set_progress(k, answer_stream_progress, &stream);
         asker_set_deadline(k, q->deadline_ns);
         r = answer(k, q->name, q->keys, strlen(q->keys), out, reterr);
         asker_set_progress(k, NULL, NULL);
-        if (fclose(out) != 0 && r == 0)
-                r = err_set(reterr, -ENOMEM, "no memory for the answer: ask for fewer rows");
-        if (r < 0) {
-                free(bytes);
-                return r;
-        }
-        *to = (struct str){.bytes = bytes,
-                           .n = n,
-                           .cap = n + 1}; /* which is how str_done frees it */
-        return 0;
+        return answer_stream_close(&stream, out, r, to, reterr);
 }
 
 static bool has_changed(const struct stat *x, const struct stat *y) {
@@ -192,6 +183,10 @@ static uint64_t responder_version(void *ctx) {
 
 static bool responder_is_growing(void *ctx) {
         return ((struct trace_responder *)ctx)->is_growing;
+}
+
+struct answerer *trace_responder_answerer(struct trace_responder *d) {
+        return d->answerer;
 }
 
 struct responder trace_responder_table(struct trace_responder *d) {

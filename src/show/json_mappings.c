@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/show_json.h"
 
-void show_put_mappings(struct json *j, const struct query *q, const struct query_mapped *all,
+void show_put_mappings(struct json *j, struct query *q, const struct query_mapped *all,
                        const struct query_mapping *sites, size_t n, size_t n_top) {
         json_key(j, "mappings");
         json_object(j);
@@ -21,6 +21,7 @@ void show_put_mappings(struct json *j, const struct query *q, const struct query
                 json_put_uint(j, "reserved_bytes", m->reserved_bytes);
                 json_put_uint(j, "calls", m->n_calls);
                 show_put_stack(j, q, m->stack);
+                show_put_shown(j, q, m->stack);
                 json_end(j);
         }
         json_end(j);

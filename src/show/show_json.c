@@ -2,6 +2,7 @@
 #include "show/show_json.h"
 
 #include "show/estimate.h"
+#include "show/frame.h"
 
 static void put_int(struct json *j, const char *key, int64_t v) {
         json_key(j, key);
@@ -19,7 +20,7 @@ void show_put_frame(struct json *j, const struct query_frame *f) {
                 json_key(j, "guess");
                 json_bool(j, true);
         }
-        if (!f->function[0])
+        if (!f->function[0] || f->guess) /* its place is what it is known by */
                 json_put_uint(j, "offset", f->offset);
 }
 
@@ -37,6 +38,16 @@ void show_put_stack(struct json *j, const struct query *q, uint32_t stack) {
         json_array(j);
         query_each_frame(q, stack, put_frame, j);
         json_end(j);
+}
+
+void show_put_shown(struct json *j, struct query *q, uint32_t stack) {
+        const struct frame_names names = {.q = q, .names = query_names(q)};
+        struct frame_stack s = {0};
+
+        frame_stack_fill(&s, &names, stack, false);
+        if (s.shown.n)
+                json_put_uint(j, "shown", s.shown.items[0].frame_idx);
+        frame_stack_done(&s);
 }
 
 /* A number, or null where nobody knows it. */

@@ -18,6 +18,8 @@
 void show_put_frame(struct json *j, const struct query_frame *f);
 /* "stack": its frames, innermost first. */
 void show_put_stack(struct json *j, const struct query *q, uint32_t stack);
+/* "shown": which of them reports name, the code that requested the memory; nothing of an empty stack. */
+void show_put_shown(struct json *j, struct query *q, uint32_t stack);
 void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m);
 /* An object: what a site has of the metric, and its stack. */
@@ -66,7 +68,7 @@ const char *show_ended_name(uint32_t ended); /* of enum trace_ended: "exit", "si
 void show_put_threads(struct json *j, const struct query *q, const struct query_thread *threads,
                       size_t n, bool have_figures);
 /* "mappings", of all and of the n_top first sites */
-void show_put_mappings(struct json *j, const struct query *q, const struct query_mapped *all,
+void show_put_mappings(struct json *j, struct query *q, const struct query_mapped *all,
                        const struct query_mapping *sites, size_t n, size_t n_top);
 /* The words of a command, as an array. */
 void show_put_args(struct json *j, const char *key, const char *const *args, uint32_t n);

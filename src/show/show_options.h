@@ -17,6 +17,7 @@ struct show_options {
         const char *path;
         const struct request *request; /* what is asked; it must live as long as the options */
         bool json;
+        bool is_brief; /* of a summary as JSON: without what takes long, which is null or empty */
         const struct request_resolved
                 *resolved; /* what that means for the trace, once it is open */
 };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/visible.h"
 
 enum {
         STYLE_MIN_WIDTH = 60,
@@ -114,35 +115,10 @@ static size_t unbroken(const char *text) {
         return n;
 }
 
-/* Bytes of the character at p that may be shown as it is; 0: its first byte may not. */
-static size_t clean_len(const unsigned char *p) {
-        size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-        if (p[0] < 0x20 || p[0] == 0x7f || p[0] > 0xf4)
-                return 0;
-        for (size_t i = 1; i < n; i++)
-                if ((p[i] & 0xc0) != 0x80)
-                        return 0;
-        if ((p[0] == 0xc2 && p[1] < 0xa0) ||                                  /* C1 controls */
-            (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) || /* too long a form */
-            (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90)) /* no character */
-                return 0;
-        return n;
-}
-
 void style_add_clean(struct str *to, const char *text) {
-        const unsigned char *p = (const unsigned char *)text;
         size_t begin = to->n;
 
-        while (*p) {
-                size_t n = clean_len(p);
-
-                if (n)
-                        str_addn(to, (const char *)p, n);
-                else
-                        str_addf(to, "\\x%02x", *p);
-                p += MAX(n, 1u);
-        }
+        visible_add(to, text);
         while (to->n > begin && to->bytes[to->n - 1] == ' ')
                 to->bytes[--to->n] = '\0';
 }

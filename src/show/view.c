@@ -70,6 +70,19 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
         view_add_state(v, to);
 }
 
+void view_add_unfinished(const struct trace_view *v, bool is_being_written, struct str *to) {
+        struct unit_text t;
+
+        if (is_being_written)
+                str_addf(to, "the recording goes on: these are the figures of its first %s",
+                         unit_duration(&t, v->end_ns));
+        else
+                str_addf(
+                        to,
+                        "the end of the recording is missing: the trace was cut off, or its recorder died, and what came after %s is unknown",
+                        unit_duration(&t, v->end_ns));
+}
+
 void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to) {
         struct unit_text t;
 

@@ -39,6 +39,8 @@ void view_add_state(const struct view *v, struct str *to);
 /* "6.0 MiB live at the peak", "12,345 allocations". */
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
 /* "Detail before 3.0 s was dropped (--max-size)", or that there never were events. */
+/* Why a trace without an end has none. */
+void view_add_unfinished(const struct trace_view *v, bool is_being_written, struct str *to);
 void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to);
 /* Appends "is unknown: …", with what to do, without a full stop. */
 void view_add_untold(const struct trace_view *v, uint64_t known_from_ns, struct str *to);

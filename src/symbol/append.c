@@ -56,7 +56,6 @@ static void seat_fill(struct crew *c, unsigned i) {
         atomic_store_explicit(&c->orders.board->seats[i].job_plus_1, 0, memory_order_relaxed);
         atomic_store_explicit(&c->orders.board->seats[i].since_ns, worker_now_ns(),
                               memory_order_relaxed);
-        fflush(NULL); /* libdw may leave through exit() */
         s->pid = fork();
         if (s->pid == 0) {
                 close(fds[0]);

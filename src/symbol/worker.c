@@ -229,10 +229,19 @@ static void worker_close_others(int one, int other) {
         close_between(MAX(high, STDERR_FILENO) + 1, INT32_MAX);
 }
 
+static void leave_at_once(int status, void *ctx) __attribute__((noreturn));
+
+/* libdw may leave through exit(), which would write out once more what the parent's streams hold. */
+static void leave_at_once(int status, void *ctx) {
+        (void)ctx;
+        _exit(status);
+}
+
 void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
         struct worker w = {.orders = orders, .fd = fd};
         uint32_t job_idx;
 
+        on_exit(leave_at_once, NULL);
         worker_set_signals();
         worker_close_others(fd, trace_reader_fd(orders->reader));
         worker_be_quiet();

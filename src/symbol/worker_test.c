@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ static void die_as(const char *path) {
         if (strstr(path, "killed"))
                 raise(SIGKILL);
         if (strstr(path, "libdw"))
-                _exit(EXIT_FAILURE); /* as libdw when memory is out */
+                exit(EXIT_FAILURE); /* as libdw when memory is out */
 }
 
 /* Two symbols an address; half of the addresses are named before it dies. */
@@ -260,6 +261,32 @@ static void test_every_death(void **state) {
         }
 }
 
+static ssize_t count_writes(void *ctx, const char *bytes, size_t n) {
+        (void)bytes;
+        atomic_fetch_add((atomic_uint *)ctx, 1);
+        return (ssize_t)n;
+}
+
+/* What other threads are writing stays theirs: nobody writes it out, here or in a worker that leaves through exit(). */
+static void test_streams_of_others(void **state) {
+        static const struct expected x[] = {{"/libdw", TRACE_NAMING_OVER_MEMORY},
+                                            {"/good/1", TRACE_NAMING_FULL}};
+        atomic_uint *n_writes = mmap(NULL, sizeof(*n_writes), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        FILE *others;
+
+        (void)state;
+        assert_true(n_writes != MAP_FAILED);
+        others = fopencookie(n_writes, "w", (cookie_io_functions_t){.write = count_writes});
+        assert_non_null(others);
+        fputs("half a line", others);
+        check(x, ARRAY_SIZE(x), two);
+        assert_int_equal(atomic_load(n_writes), 0);
+        fclose(others);
+        assert_int_equal(atomic_load(n_writes), 1);
+        munmap(n_writes, sizeof(*n_writes));
+}
+
 /* A module that hangs costs half of the time, and only its own names. */
 static void test_hangs(void **state) {
         static const struct expected x[] = {
@@ -329,9 +356,13 @@ static void test_what_is_no_trace(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_death),    cmocka_unit_test(test_hangs),
-                cmocka_unit_test(test_no_time_at_all), cmocka_unit_test(test_no_memory_at_all),
-                cmocka_unit_test(test_trace_keeps_it), cmocka_unit_test(test_what_is_no_trace),
+                cmocka_unit_test(test_every_death),
+                cmocka_unit_test(test_streams_of_others),
+                cmocka_unit_test(test_hangs),
+                cmocka_unit_test(test_no_time_at_all),
+                cmocka_unit_test(test_no_memory_at_all),
+                cmocka_unit_test(test_trace_keeps_it),
+                cmocka_unit_test(test_what_is_no_trace),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

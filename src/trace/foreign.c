@@ -137,9 +137,13 @@ static bool own_is(const uint8_t *bytes, size_t n, struct foreign *ret) {
                 return true;
         }
         if (!begins(bytes, n, "<?xml", 0) && !begins(bytes, n, "<!DOCTYPE", 0) &&
-            !begins(bytes, n, "<svg", 0) && !begins(bytes, n, "<html", 0))
+            !begins(bytes, n, "<!doctype", 0) && !begins(bytes, n, "<svg", 0) &&
+            !begins(bytes, n, "<html", 0))
                 return false;
-        if (has(bytes, MIN(n, (size_t)1024), "silt"))
+        if (has(bytes, MIN(n, (size_t)1024), "written by silt"))
+                *ret = (struct foreign){"a page made by silt",
+                                        "open it in a browser, or name the trace it was made from"};
+        else if (has(bytes, MIN(n, (size_t)1024), "silt"))
                 *ret = (struct foreign){"a picture made by silt",
                                         "open it in a browser, or name the trace it was made from"};
         else

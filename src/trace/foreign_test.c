@@ -48,6 +48,7 @@ static const struct {
         {FILE_OF("a list; of 4096 things\n"), ""},
         {FILE_OF("{\n  \"schema\": \"silt.report/1\",\n"), "silt's JSON output"},
         {FILE_OF("<?xml version=\"1.0\"?>\n<svg class=\"silt\">"), "a picture made by silt"},
+        {FILE_OF("<!doctype html>\n<!-- written by silt html -->"), "a page made by silt"},
         {FILE_OF("<!DOCTYPE html>\n<html>"), "a page or a picture"},
         {FILE_OF("SQLite format 3\0"), "an SQLite database"},
         {FILE_OF("hello"), ""},

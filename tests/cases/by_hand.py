@@ -120,9 +120,9 @@ def test_foreign_files(t):
     with open(f"{folder}/report.json", "wb") as f:
         f.write(t.silt.command("report", "--json", t.path("t.silt")).stdout)
     made[f"{folder}/report.json"] = "silt's JSON output"
-    for name in ("x.svg", "x.html"):
+    for name, what in (("x.svg", "a picture made by silt"), ("x.html", "a page made by silt")):
         assert t.silt.command("flame", t.path("t.silt"), "-o", f"{folder}/{name}").code == 0
-        made[f"{folder}/{name}"] = "a picture made by silt"
+        made[f"{folder}/{name}"] = what
     for path, what in made.items():
         if not os.path.exists(path):
             continue

@@ -75,6 +75,17 @@ static int allocate_for(long ms) {
         return 17;
 }
 
+/* The same until there is a file of that name. */
+static int allocate_until(const char *path) {
+        say("ready %ld\n", getpid(), 0);
+        while (access(path, F_OK) != 0) {
+                void *p = malloc(100);
+                wait_ms(1);
+                free(p);
+        }
+        return 17;
+}
+
 /* n_pairs blocks of all sizes, each released once 64 more were allocated, and n_kept of 50 bytes spread among
  * them. */
 static int churn(long n_pairs, long n_kept) {
@@ -243,6 +254,8 @@ int main(int argc, char **argv) {
                 return catch_signals();
         if (strcmp(what, "allocate") == 0)
                 return allocate_for(argc > 2 ? atol(argv[2]) : -1);
+        if (strcmp(what, "allocate-until") == 0)
+                return allocate_until(argv[2]);
         if (strcmp(what, "churn") == 0)
                 return churn(atol(argv[2]), atol(argv[3]));
         if (strcmp(what, "forks") == 0)

@@ -3,13 +3,14 @@
 readers and writers, questions that nobody waits for any more."""
 
 import os
+import re
 import socket
 import subprocess
 import threading
 import time
 
 from harness.process import give_up, in_time
-from harness.served import Served, status_of
+from harness.served import Served, is_complete, status_of
 
 CSP = ("default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -43,11 +44,17 @@ def test_token(t):
         assert s.get(path, wrong, token=False).status == 401, path
         assert s.get(path + "?token=" + "0" * 32, token=False).status == 401, path
     r = s.get("/?token=" + s.token, token=False)
-    assert r.status == 303 and r.headers["Location"] == "/" and r.body == b""
-    name, _, rest = r.headers["Set-Cookie"].partition("=")
-    assert name == f"silt-{s.port}" and rest == f"{s.token}; HttpOnly; SameSite=Strict; Path=/"
-    assert s.get("/", {"Cookie": f"other=1; {name}={s.token}"}, token=False).status == 200
-    assert s.get("/", {"Cookie": f"{name}={s.token[:-1]}"}, token=False).status == 401
+    folder = r.headers["Location"]
+    assert r.status == 303 and re.fullmatch("/s/[0-9a-f]{32}/", folder) and s.token not in folder and r.body == b"", folder
+    assert r.headers["Set-Cookie"] == f"silt={s.token}; HttpOnly; SameSite=Strict; Path={folder}"
+    cookie = {"Cookie": f"other=1; silt={s.token}"}
+    for path in ("", "page.js", "api/1/echo"):
+        assert s.get(folder + path, cookie, token=False).status == 200, path
+        assert s.get("/" + path, cookie, token=False).status == 401, "the cookie is for its folder alone"
+        assert s.get(folder + path, token=False).status == 401, "the folder is not the token"
+        assert s.get(folder + path, {"Cookie": f"silt={s.token[:-1]}"}, token=False).status == 401
+    assert s.get(folder + "?token=" + s.token, token=False).status == 401
+    assert serve(t).get(folder, cookie, token=False).status == 401, "another server has another"
     assert s.get("/api/1/echo?token=" + s.token, token=False).status == 401, "the token is for the page's address alone"
     r = s.get("/api/1/echo", token=False)
     assert r.json["schema"] == "silt.error/1" and r.json["error"] and r.json["fix"]
@@ -175,13 +182,14 @@ def test_four_at_once_and_sixteen_wait(t):
     asked = []
     for i in range(20):
         c = s.connect()
-        c.sendall(s.head("/api/1/slow?ms=60000"))
+        c.sendall(s.head(f"/api/1/slow?ms=60000&id={i}"))
         asked.append(c)
-    p = s.wait_for(lambda p: p["questions_answering"] == 4 and p["questions_waiting"] == 16)
+    s.wait_for(lambda p: p["questions_answering"] == 4 and p["questions_waiting"] == 16)
     r = s.get("/api/1/echo")
     assert r.status == 503 and r.json["schema"] == "silt.error/1", r.body
     assert s.get("/").status == 200, "the page itself needs no seat"
-    asked.pop().close()  # one that waits: its place is free as soon as another wants it
+    one = next(i for i in range(20) if s.ask(f"progress?id={i}")["state"] == "waiting")  # in which order they came nobody knows
+    asked.pop(one).close()  # its place is free as soon as another wants it
     asked.append(s.connect())
     asked[-1].sendall(s.head("/api/1/slow?ms=60000"))
     s.wait_for(lambda p: p["cancelled"] == 1 and p["questions_waiting"] == 16)
@@ -197,6 +205,7 @@ def test_a_thousand_connections(t):
     s = serve(t)
     known = s.connect()
     known.sendall(s.head("/api/1/slow?ms=4000"))
+    s.wait_for(lambda p: p["questions_answering"] == 1)  # until it is read it is a stranger like the others
     crowd = []
     for i in range(1000):
         crowd.append(s.connect())
@@ -255,6 +264,32 @@ def test_slow_readers(t):
     finish(s)
 
 
+def test_readers_that_take_all_memory(t):
+    """Answers that nobody reads are kept up to a bound; who reads is answered."""
+    s = serve(t)
+    slow = []
+    for _ in range(40):
+        c = s.connect()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.sendall(s.head("/api/1/big?mib=30"))
+        slow.append(c)
+        s.wait_for(lambda p: p["answered"] == len(slow))  # one after the other: else they would wait, and be refused for that
+    check_alive(s)
+    r = s.get("/api/1/big?mib=30")
+    assert r.status == 503 and "nobody reads" in r.json["error"], (r.status, r.body[:100])
+    with open(f"/proc/{s.process.pid}/status", encoding="ascii") as f:
+        most_kib = int(re.search(r"VmHWM:\s+(\d+)", f.read())[1])
+    assert most_kib < (512 + 4 * 64 + 200) << 10, f"{most_kib >> 10} MiB"
+    for c in slow:
+        c.close()
+    deadline = time.monotonic() + 30
+    while (r := s.get("/api/1/big?mib=30")).status == 503:
+        give_up(deadline, "what nobody reads any more was kept")
+        time.sleep(0.05)
+    assert len(r.body) == 30 << 20
+    finish(s)
+
+
 def test_late(t):
     """What takes longer than a minute is given up, and said so."""
     s = serve(t)
@@ -285,10 +320,15 @@ def test_news_are_waited_for(t):
         w.join(20)
     in_time(time.monotonic() - begin, 3, "news")
     assert told == [2] * 10, told
-    threading.Timer(0.5, order, (s, b"e")).start()
-    begin = time.monotonic()
-    assert s.ask("trace?since=2&wait=30")["version"] == 2
-    in_time(time.monotonic() - begin, 5, "the recording's end")
+    with s.connect() as c:
+        c.sendall(s.head("/api/1/trace?since=2&wait=30"))
+        check_alive(s)  # what came before was read before
+        order(s, b"e")
+        begin, answer = time.monotonic(), b""
+        while not is_complete(answer):
+            answer += c.recv(65536)
+        in_time(time.monotonic() - begin, 5, "the recording's end")
+    assert status_of(answer) == 200 and b'"version": 2' in answer, answer
     begin = time.monotonic()
     assert s.ask("trace?since=2&wait=2")["version"] == 2
     assert time.monotonic() - begin > 1.5, "of a trace that does not grow nothing new is told before the time is over"

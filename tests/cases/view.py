@@ -26,6 +26,40 @@ def view(t, *argv, **how):
     return Served(t, [t.silt.path, "view", *argv], **how)
 
 
+def own_of(answer):
+    """What each box has that is not of the boxes below it."""
+    own = list(answer["value"])
+    for i, parent in enumerate(answer["parent"]):
+        if parent >= 0:
+            own[parent] -= answer["value"][i]
+    return own
+
+
+def test_flame_boxes(t):
+    """By line each place has what the report says of it; crates and modules too, of the columns that name them; marks are told."""
+    needs_page(t)
+    trace = record(t, program="containers")
+    s = view(t, trace, "--no-browser")
+    for by in ("allocated", "end", "count"):
+        lines, functions = s.ask(f"flame?lines=1&min-share=0&by={by}"), s.ask(f"flame?min-share=0&by={by}&full=1")
+        assert lines["value"][0] == functions["value"][0]
+        own = {}
+        for i, value in enumerate(own_of(lines)):
+            _, gap, place = lines["names"][lines["name"][i]].rpartition("  ")
+            if value and lines["kind"][i] == 1 and gap:
+                own[place] = own.get(place, 0) + value
+        want = {}
+        for group in t.silt.report(trace, "--process", "all", "--by", by, "--group-by", "line", "--top", "1000000")[0]["groups"]:
+            if group.get("line") and group["self"]["value"]:
+                place = f"{os.path.basename(group['file'])}:{group['line']}"
+                want[place] = want.get(place, 0) + group["self"]["value"]
+        assert own == want and (want or by == "end"), (by, own, want)
+        assert all(0 <= m < 16 for m in functions["marks"]) and any(m & 8 for m in functions["marks"]), "machinery is marked where all is drawn"
+        paths = {functions["names"][i] for i, kind in zip(functions["object"], functions["kind"]) if kind == 1}
+        assert by == "end" or any(path.endswith("/containers") for path in paths), paths
+    s.end()
+
+
 def test_answers(t):
     """The page and each answer, and what the command line says of the same."""
     needs_page(t)
@@ -33,9 +67,11 @@ def test_answers(t):
     s = view(t, trace, "--no-browser")
     page = s.get("/?token=" + s.token, token=False)
     cookie = {"Cookie": page.headers["Set-Cookie"].split(";")[0]}
-    assert s.get("/", cookie, token=False).body.startswith(b"<!doctype html>")
-    assert s.get("/page.js", cookie, token=False).headers["Content-Type"].startswith("text/javascript")
-    assert s.get("/page.css", cookie, token=False).headers["Content-Type"].startswith("text/css")
+    folder = page.headers["Location"]
+    assert s.get(folder, cookie, token=False).body.startswith(b"<!doctype html>")
+    assert s.get(folder + "page.js", cookie, token=False).headers["Content-Type"].startswith("text/javascript")
+    assert s.get(folder + "page.css", cookie, token=False).headers["Content-Type"].startswith("text/css")
+    assert s.get(folder + "api/1/trace", cookie, token=False).json == s.ask("trace")
     for question in ANSWERS:
         answer = s.ask(question)
         assert answer["schema"].startswith("silt."), question
@@ -183,13 +219,20 @@ def follow(s, until, patience_s=60):
     return told
 
 
+def touch(path):
+    with open(path, "wb"):
+        pass
+
+
 def test_a_recording_that_grows(t):
-    trace = t.path("t.silt")
-    recording = subprocess.Popen(t.silt.run_argv(trace, [t.helper(), "allocate", "3000"]), stdout=subprocess.DEVNULL)
+    trace, go = t.path("t.silt"), t.path("go")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [t.helper(), "allocate-until", go]), stdout=subprocess.DEVNULL)
     t.running.append(recording)
     s = view(t, trace, "--no-browser", "--wait", "30s")
-    told = follow(s, lambda x: not x["growing"])
-    assert len({x["version"] for x in told}) >= 3, f"it was seen to grow {len(told)} times"
+    first = follow(s, lambda x: x["growing"])[-1]
+    told = follow(s, lambda x: x["growing"] and x["version"] >= first["version"] + 3 and x["events"] > first["events"])
+    touch(go)
+    told += follow(s, lambda x: not x["growing"])
     assert all(x["events"] <= y["events"] for x, y in zip(told, told[1:])), [x["events"] for x in told]
     assert recording.wait(60) == 17
     follow(s, lambda x: x["ended"] == "exit" and not x["growing"])
@@ -217,7 +260,7 @@ def test_a_program_that_is_killed(t):
 def test_a_recorder_that_is_killed(t):
     """What it had written stays to be asked, and the page is told that nothing more comes."""
     trace = t.path("t.silt")
-    recording = subprocess.Popen(t.silt.run_argv(trace, [t.helper(), "allocate", "6000"]), stdout=subprocess.DEVNULL)
+    recording = subprocess.Popen(t.silt.run_argv(trace, [t.helper(), "allocate", "60000"]), stdout=subprocess.DEVNULL)
     t.running.append(recording)
     s = view(t, trace, "--no-browser", "--wait", "30s")
     before = follow(s, lambda x: x["events"] > 100)[-1]
@@ -229,18 +272,36 @@ def test_a_recorder_that_is_killed(t):
     end = follow(s, lambda x: not x["growing"])[-1]
     assert end["events"] >= before["events"] and end["version"] > before["version"], end
     assert s.ask("report")["totals"]["allocations"] > 0
+    os.kill(before["pid"], signal.SIGKILL)  # it goes on without its recorder
     recording.wait(60)
+    assert s.end() == 0
+
+
+def test_a_trace_that_is_cut(t):
+    """Cut, emptied, deleted while it is served: an answer or an error, and it goes on."""
+    trace = record(t, program="containers")
+    s = view(t, trace, "--no-browser")
+    assert s.get("/api/1/trace").status == 200
+    for n_bytes in (os.path.getsize(trace) // 2, 5000, 300, 0):
+        os.truncate(trace, n_bytes)
+        s.get("/api/1/trace?since=999&wait=2")  # it looks once a second
+        for question in ("trace", "report", "flame", "timeline"):
+            r = s.get("/api/1/" + question)
+            assert r.status in (200, 404, 500) and r.json["schema"].startswith("silt."), (n_bytes, question, r.status, r.body[:200])
+    os.unlink(trace)
+    assert s.get("/api/1/trace?since=999&wait=2").json["schema"].startswith("silt.")
     assert s.end() == 0
 
 
 def test_run_view(t):
     """The page comes while the program runs, stays when it has ended, and silt returns the program's status after Ctrl-C."""
     needs_page(t)
-    out = t.path("out")
+    out, go = t.path("out"), t.path("go")
     with open(out, "wb") as f:
-        s = Served(t, [t.silt.path, "run", "--view", "-o", t.path("t.silt"), "--", "sh", "-c", f"{t.helper()} allocate 2000; echo done; exit 7"],
+        s = Served(t, [t.silt.path, "run", "--view", "-o", t.path("t.silt"), "--", "sh", "-c", f"{t.helper()} allocate-until {go}; echo done; exit 7"],
                    stdout=f)
         follow(s, lambda x: x["growing"] and x["events"] > 10)
+        touch(go)
         follow(s, lambda x: not x["growing"])
         s.read_until("silt: next:")
         s.ask("report")
@@ -249,7 +310,7 @@ def test_run_view(t):
         assert s.wait(20) == 7
     with open(out, "rb") as f:
         lines = f.read().decode().splitlines()
-    assert lines[-1] == "done" and len(lines) == 3 and lines[0].startswith("ready "), f"the program's output is its own: {lines}"
+    assert lines[-1] == "done" and len(lines) == 2 and lines[0].startswith("ready "), f"the program's output is its own: {lines}"
     assert not find_by_argument(t.path("t.silt")), "a server was left"
 
 

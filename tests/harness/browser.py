@@ -117,6 +117,15 @@ class Browser:
         assert "exceptionDetails" not in got, got["exceptionDetails"]
         return got["result"].get("value")
 
+    def until(self, expression):
+        """Asks until the expression is something, and returns that: a page draws what it was told when it was told."""
+        deadline = time.monotonic() + self.timeout_s
+        while not (value := self.evaluate(expression)):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"it did not come to that: {expression}")
+            time.sleep(0.02)
+        return value
+
     def problems(self):
         """Exceptions, console errors, and what was asked of the network, since open."""
         self.call("Runtime.evaluate", expression="1")

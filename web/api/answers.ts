@@ -12,7 +12,7 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 import { trace } from "./trace";
 
-export const progress = object({ schema: literal("silt.progress/1"), share: nullable(number), text: nullable(string) });
+export const progress = object({ schema: literal("silt.progress/1"), state: literal("unknown", "waiting", "answering"), done: number, total: number });
 export type Progress = Checked<typeof progress>;
 
 export const error = object({ schema: literal("silt.error/1"), error: string, key: nullable(string), fix: nullable(string) });

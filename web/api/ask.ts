@@ -22,8 +22,12 @@ export interface Source {
   answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: (share: number) => void): Promise<Answers[N]>;
   /** Written into a file: only what is in it can be answered. */
   readonly isFile: boolean;
+  /** What a file was written for: its fixed keys hold in every answer. */
+  readonly writtenFor?: { readonly title: string | null; readonly fixed: Keys };
   /** Windows begin and end at these; none: anywhere. */
   readonly edges_s?: readonly number[];
+  /** Of a file: the functions whose source is in it. */
+  readonly sources?: ReadonlySet<string>;
 }
 
 export interface Ask extends Source {
@@ -34,6 +38,11 @@ export interface Ask extends Source {
   go(change: Change, how?: "push" | "replace"): void;
   /** Somebody drags: what is asked now is superseded soon. */
   readonly isDragging: boolean;
+}
+
+/** Whether it is of use to lead to the source of a function. */
+export function hasSource(ask: Pick<Source, "sources">, name: string): boolean {
+  return name !== "" && (ask.sources === undefined || ask.sources.has(name));
 }
 
 export interface ViewProps {

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Parts that several answers have.
+import { pageWords } from "../model/page_words";
 import { array, boolean, nullable, number, object, string, type Check, type Checked } from "./check";
 
-export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean) });
+export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean), offset: optional(number) });
 export interface Frame {
   readonly function: string;
   readonly file: string;
   readonly line: number;
   readonly module: string;
   readonly inlined: boolean;
+  /** The name is that of the nearest function before it. */
   readonly guess?: boolean;
+  /** Of code without a name: where in its module. */
+  readonly offset?: number;
 }
+
+/** A sentence of the command line, as the page says it. */
+export const said: Check<string> = (value, path) => pageWords(string(value, path));
 
 /** A field that need not be there. */
 export function optional<T>(check: Check<T>): Check<T | undefined> {

@@ -4,7 +4,7 @@ import { array, boolean, literal, nullable, number, numbers, numbersOrNull, obje
 import { lifetimes, optional, sizes, stack } from "./common";
 
 export const detail = object({
-  schema: literal("silt.detail/1"), sentence: string, totals: unknown, site: optional(number), unfiltered: optional(object({ peak_live_bytes: number, end_live_bytes: number })), stack: nullable(stack), stacks_in_all: number,
+  schema: literal("silt.detail/1"), sentence: string, totals: unknown, site: optional(number), unfiltered: optional(object({ peak_live_bytes: number, end_live_bytes: number })), stack: nullable(stack), requester: optional(nullable(number)), stacks_in_all: number,
   history: nullable(object({ at_s: numbers, live_bytes: numbersOrNull, live_blocks: nullable(numbersOrNull) })),
   sizes: nullable(sizes), lifetimes: nullable(lifetimes),
   threads: nullable(array(object({ name: string, tid: number, allocations: number, frees: number }))),

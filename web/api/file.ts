@@ -1,25 +1,52 @@
 // SPDX-License-Identifier: MIT
 // Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
-import { figuresIn, figuresOf, isCount, liveOver, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
+import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
+import { METRIC_WORDS } from "../model/chips";
+import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
-import { amount } from "../model/units";
+import { amount, count, duration, share } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
 import { Refused, type Source } from "./ask";
+import { array, boolean, nullable, number, object, string, strings } from "./check";
 import { columns as columnsCheck, type Columns } from "./columns";
 import type { Detail } from "./detail";
 import type { Report } from "./report";
 import type { Timeline } from "./timeline";
+import type { Trace } from "./trace";
 
-const OPEN = "open the recording with silt view";
+const OPEN = "open the recording with silt view FILE";
+const SOURCE = "source?what=";
 const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "temporary", "growth"];
+
+/** What a detail may be about. */
+const DETAILS = ["site", "function", "module"] as const;
 
 export interface FileData {
   readonly answers: Readonly<Record<string, unknown>>;
+  /** Answers that could not be given when the file was written, and why. */
+  readonly missing: ReadonlyMap<string, string>;
   readonly columns: Columns;
+  readonly for: WrittenFor;
 }
+
+/** What the file was written for. Answers that columns cannot give are of this window and this metric. */
+export interface WrittenFor {
+  readonly title: string | null;
+  /** Process and filters: they hold in all of it. */
+  readonly fixed: Keys;
+  readonly from_s: number | null;
+  readonly to_s: number | null;
+  readonly by: string;
+  readonly reversed: boolean;
+  readonly full: boolean;
+}
+
+const writtenFor = object({
+  title: nullable(string), fixed: array(strings), from_s: nullable(number), to_s: nullable(number), by: string, reversed: boolean, full: boolean,
+});
 
 /** The document as `silt html` writes it: JSON, gzip, base64. */
 export async function readFileData(encoded: string): Promise<FileData> {
@@ -29,7 +56,9 @@ export async function readFileData(encoded: string): Promise<FileData> {
   if (typeof data !== "object" || data === null || !("answers" in data) || typeof data.answers !== "object" || data.answers === null)
     throw new Refused("this file is incomplete", "write it again with silt html");
   const answers = data.answers as Record<string, unknown>;
-  return { answers, columns: columnsCheck(answers["columns"], "columns") };
+  const wanted = writtenFor(data, "file");
+  const missing = "missing" in data && typeof data.missing === "object" && data.missing !== null ? Object.entries(data.missing) : [];
+  return { answers, missing: new Map(missing.map(([name, why]) => [name, String(why)])), columns: columnsCheck(answers["columns"], "columns"), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
 }
 
 interface Asked {
@@ -37,6 +66,8 @@ interface Asked {
   readonly from: number;
   readonly to: number;
   readonly isWhole: boolean;
+  /** The window the file was written for. */
+  readonly isItsWindow: boolean;
   readonly metric: Metric;
 }
 
@@ -63,20 +94,35 @@ function momentOf(name: string, data: FileData): number {
 function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const of = new Map(keys);
   const process = of.get("process");
-  if (process !== undefined && process !== "all") throw new Refused("this file has all processes together only", `choose all processes, or ${OPEN}`, "process");
-  const filter = keys.find(([key]) => isFilter(key) && !(key === "site" && name === "detail"));
+  if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
+  const filter = keys.find(([key]) => isFilter(key) && !(name === "detail" && (DETAILS as readonly string[]).includes(key)));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
-  const by = of.get("by") ?? "peak";
+  const by = of.get("by") ?? (of.has("at") ? "end" : "peak");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
   const end = timeOf(of.get("at"), data) ?? timeOf(of.get("to"), data);
   const [from, to] = snap(data.columns, timeOf(of.get("from"), data), end);
-  return { of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, metric: by as Metric };
+  const [itsFrom, itsTo] = snap(data.columns, data.for.from_s, data.for.to_s);
+  return {
+    of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, isItsWindow: from === itsFrom && to === itsTo, metric: by as Metric,
+  };
+}
+
+function fixedValue(data: FileData, key: string): string | undefined {
+  return data.for.fixed.find(([k]) => k === key)?.[1];
+}
+
+function refuseProcess(data: FileData): never {
+  const only = fixedValue(data, "process");
+  if (only !== undefined) throw new Refused(`this file has process ${only} only`, OPEN, "process");
+  throw new Refused("this file has all processes together only", `choose all processes, or ${OPEN}`, "process");
 }
 
 export function fileSource(data: FileData): Source {
   return {
     isFile: true,
+    writtenFor: data.for,
     edges_s: data.columns.edges_s,
+    sources: new Set(Object.keys(data.answers).filter((key) => key.startsWith(SOURCE)).map((key) => key.slice(SOURCE.length))),
     answer: async <N extends AnswerName>(name: N, keys: Keys): Promise<Answers[N]> => {
       await Promise.resolve();
       return checkAnswer(name, answerFrom(data, name, keys));
@@ -85,16 +131,20 @@ export function fileSource(data: FileData): Source {
 }
 
 function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
-  if (name === "trace") return data.answers["trace"];
-  if (name === "progress") return { schema: "silt.progress/1", share: null, text: null };
-  if (name === "diff") throw new Refused("this file has one recording and cannot compare", OPEN);
+  if (name === "trace") return traceFrom(data);
+  if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0 };
+  if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
   const asked = understand(name, keys, data);
   const c = data.columns;
   switch (name) {
     case "flame": {
-      const whole = checkAnswer("flame", data.answers["flame"]);
-      return flameFrom(c, { ...asked, isReversed: asked.of.has("reverse") }, huesOf(whole), whole);
+      const stored = checkAnswer("flame", data.answers["flame"]);
+      const isReversed = asked.of.has("reverse");
+      const isFull = asked.of.has("full");
+      const byLine = asked.of.has("lines");
+      if (!byLine && asked.isItsWindow && asked.metric === stored.metric && isReversed === data.for.reversed && isFull === data.for.full) return stored;
+      return flameFrom(c, { ...asked, isReversed, isFull, byLine }, huesOf(stored), stored);
     }
     case "table": {
       const by = asked.of.get("group-by") ?? "site";
@@ -107,13 +157,31 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "detail": return detailFrom(data, asked);
     case "heat":
     case "threads":
-      if (!asked.isWhole) throw new Refused("this file has the blocks and threads of the whole recording only", `clear the window, or ${OPEN}`);
-      return data.answers[name] ?? refuseMissing(name);
+      if (!asked.isItsWindow) throw new Refused(`this file has the blocks and threads of ${itsWindow(data)} only`, `choose it, or ${OPEN}`);
+      return data.answers[name] ?? refuseMissing(data, name);
   }
 }
 
-function refuseMissing(name: string): never {
-  throw new Refused(`this file has no answer '${name}'`, OPEN);
+const MISSING_WORDS: Readonly<Record<string, string>> = { heat: "blocks by size and lifetime", threads: "threads" };
+
+function refuseMissing(data: FileData, name: string): never {
+  const why = data.missing.get(name);
+  throw new Refused(`this file does not have ${MISSING_WORDS[name] ?? `the answer '${name}'`}${why ? `: ${why}` : ""}`, OPEN);
+}
+
+/** With what was left out of the file, for the header. */
+function traceFrom(data: FileData): Trace {
+  const trace = checkAnswer("trace", data.answers["trace"]);
+  const c = data.columns;
+  const limits = [...trace.limits];
+  if (c.smaller_paths > 0) {
+    const live = figuresIn(c, 0, c.edges_s.length - 1).peak_bytes;
+    const whole = live.reduce((a, b) => a + b, 0);
+    limits.push(`This file has the ${count(c.paths.length)} largest call paths. ${count(c.smaller_paths)} smaller ones, ${share(live[c.paths.length] ?? 0, whole)} of the peak, are in one row: ${OPEN} to see each.`);
+  }
+  for (const [name, words] of Object.entries(MISSING_WORDS))
+    if (data.missing.has(name)) limits.push(`This file does not have ${words}: ${data.missing.get(name)}.`);
+  return { ...trace, limits };
 }
 
 function shapedFrom(data: FileData, asked: Asked): unknown {
@@ -123,10 +191,28 @@ function shapedFrom(data: FileData, asked: Asked): unknown {
   throw new Refused("this file cannot answer that", OPEN);
 }
 
-/** Of a window the figures; findings are about the whole recording. */
+/** The window it was written for, in words. */
+function itsWindow(data: FileData): string {
+  const { from_s, to_s } = data.for;
+  if (from_s === null && to_s === null) return "the whole recording";
+  return `${duration(from_s ?? 0)} to ${duration(to_s ?? data.columns.edges_s[data.columns.edges_s.length - 1])}`;
+}
+
+/** Two recordings, as they were compared when the file was written. */
+function differenceFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
+  if (!keys.some(([key]) => key === "against")) throw new Refused("this file cannot compare windows", OPEN);
+  const asked = understand(name, keys.filter(([key]) => key !== "against"), data);
+  const found = name === "diff" ? data.answers[`diff?by=${asked.metric}`] : data.answers[`against?by=${asked.metric}${asked.of.has("reverse") ? "&reverse=1" : ""}`];
+  if (data.answers[`diff?by=${data.for.by}`] === undefined) throw new Refused("this file has one recording and cannot compare", OPEN);
+  if (found === undefined) throw new Refused(`this file does not compare by ${asked.metric}`, `choose ${data.for.by}, or open both with silt view BEFORE AFTER`, "by");
+  if (!asked.isItsWindow) throw new Refused(`this file compares ${itsWindow(data)} only`, "choose it, or open both with silt view BEFORE AFTER", "from");
+  return found;
+}
+
+/** As it was written; of another window the figures: findings are about the one it was written for. */
 function reportFrom(data: FileData, asked: Asked): Report {
   const whole = checkAnswer("report", data.answers["report"]);
-  if (asked.isWhole) return whole;
+  if (asked.isItsWindow) return whole;
   const c = data.columns;
   const f = figuresIn(c, asked.from, asked.to);
   const resident = timelineFrom(data, asked).rss_bytes.filter((value) => value !== null);
@@ -142,7 +228,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
     ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
     headline: `This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`,
     findings: [], sizes: null, lifetimes: null,
-    notes: [...whole.notes, "Findings are about the whole recording: clear the window to see them."],
+    notes: [...whole.notes, `Findings are about ${itsWindow(data)}: choose it to see them.`],
     top: [{
       metric: asked.metric,
       sites: largest.map((path) => ({
@@ -156,7 +242,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
 
 function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
   return allFrames(c, path).map((frame) => ({
-    function: c.names[c.frames.function[frame]] || c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+    function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
     module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame],
   }));
 }
@@ -176,20 +262,40 @@ function timelineFrom(data: FileData, asked: Asked): Timeline {
   };
 }
 
+/** The paths a detail is about: one of them, or those through a function or a module. */
+function pathsOf(c: Columns, of: ReadonlyMap<string, string>): readonly number[] {
+  const every = c.paths.map((_, path) => path);
+  const site = of.get("site");
+  if (site !== undefined) {
+    const one = c.paths.indexOf(Number(site));
+    if (one < 0) throw new Refused("this call path is not among those in the file", OPEN, "site");
+    const shown = pathKey(c, one);
+    return every.filter((path) => path === one || pathKey(c, path) === shown);
+  }
+  const name = plainText(of.get("function") ?? ""), module = plainText(of.get("module") ?? "");
+  const isIn = (frame: number): boolean => (name !== "" ? isFunction(c, frame, name) : c.names[c.frames.module[frame]] === module);
+  const found = every.filter((path) => allFrames(c, path).some(isIn));
+  if (found.length === 0) throw new Refused(`${name || module || "this"} is not among the call paths in the file`, OPEN);
+  return found;
+}
+
 function detailFrom(data: FileData, asked: Asked): Detail {
   const c = data.columns;
-  const site = Number(asked.of.get("site") ?? "0");
-  const path = c.paths.indexOf(site);
-  if (path < 0) throw new Refused("this call path is not among those in the file", OPEN, "site");
+  const paths = pathsOf(c, asked.of);
   const f = figuresIn(c, asked.from, asked.to);
-  const live = liveOver(c, new Set([path]));
+  const value = (path: number): number => valueOf(figuresOf(f, path), asked.metric);
+  const sum = (list: Float64Array): number => paths.reduce((all, path) => all + list[path], 0);
+  const largest = paths.reduce((a, b) => (value(b) > value(a) ? b : a));
+  const live = liveOver(c, new Set(paths));
+  const unit = isCount(asked.metric) ? "count" : "bytes";
   return {
-    schema: "silt.detail/1", sentence: `${amount(valueOf(figuresOf(f, path), asked.metric), isCount(asked.metric) ? "blocks" : "bytes")} by ${asked.metric}`,
+    schema: "silt.detail/1", sentence: `${amount(paths.reduce((all, path) => all + value(path), 0), unit)} ${METRIC_WORDS[asked.metric] ?? asked.metric}.`,
     totals: {
-      allocations: f.count[path], bytes_allocated: f.allocated_bytes[path], temporary_allocations: f.temporary[path],
-      peak_live_bytes: f.peak_bytes[path], peak_live_blocks: f.peak_blocks[path], end_live_bytes: f.end_bytes[path], end_live_blocks: f.end_blocks[path],
+      allocations: sum(f.count), bytes_allocated: sum(f.allocated_bytes), temporary_allocations: sum(f.temporary),
+      peak_live_bytes: sum(f.peak_bytes), peak_live_blocks: sum(f.peak_blocks), end_live_bytes: sum(f.end_bytes), end_live_blocks: sum(f.end_blocks),
     },
-    site, unfiltered: undefined, stack: stackOf(c, path), stacks_in_all: 1, history: { at_s: c.edges_s.slice(1), live_bytes: live.bytes, live_blocks: live.blocks },
+    site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), requester: undefined, stacks_in_all: paths.length,
+    history: { at_s: c.edges_s.slice(asked.from + 1, asked.to + 1), live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) },
     sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
     unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
   };
@@ -199,8 +305,8 @@ function detailFrom(data: FileData, asked: Asked): Detail {
 function sourceFrom(data: FileData, keys: Keys): unknown {
   const asked = understand("source", keys.filter(([key]) => key !== "what"), data);
   const what = new Map(keys).get("what") ?? "";
-  const found = data.answers[`source?what=${what}`];
+  const found = data.answers[`${SOURCE}${what}`];
   if (found === undefined) throw new Refused(`the source of ${what || "this function"} is not in this file`, OPEN, "what");
-  if (!asked.isWhole || asked.metric !== "peak") throw new Refused("this file has the source by peak, of the whole recording", `clear the window and choose peak, or ${OPEN}`);
+  if (!asked.isItsWindow || asked.metric !== data.for.by) throw new Refused(`this file has the source by ${data.for.by}, of ${itsWindow(data)}`, `choose them, or ${OPEN}`);
   return found;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // silt.flame/1: the boxes of a flame graph, by column. The root is first, parents come before children.
+import { said } from "./common";
 import { array, boolean, literal, nullable, number, numbers, object, sameLength, string, strings, type Check, type Checked } from "./check";
 
 export const KINDS = ["root", "frame", "rest", "process", "line"] as const;
 
 const fields = object({
-  schema: literal("silt.flame/1"), metric: string, reversed: boolean, whole: number, unit: string, sentence: string, doubts: strings,
-  is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, hue: numbers, shade: numbers,
+  schema: literal("silt.flame/1"), metric: string, reversed: boolean, whole: number, unit: string, sentence: said, doubts: strings,
+  is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, object: numbers, marks: numbers, hue: numbers, shade: numbers,
   width: numbers, value: numbers, beside: numbers, was: nullable(numbers), kind: numbers, rest: numbers, site: numbers,
   colours: array(object({ hue: number, name: string, share: number })),
 });
@@ -14,6 +15,6 @@ export type Flame = Checked<typeof fields>;
 
 export const flame: Check<Flame> = (value, path) => {
   const answer = fields(value, path);
-  sameLength(answer, path, ["parent", "name", "function", "place", "module", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site"]);
+  sameLength(answer, path, ["parent", "name", "function", "place", "module", "object", "marks", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site"]);
   return answer;
 };

@@ -50,8 +50,8 @@ function watch(base: string, id: string, signal: AbortSignal, onProgress: (share
     fetchJson(`${base}progress?id=${id}`, signal).then(
       (body) => {
         if (isOver) return;
-        const { share } = checkAnswer("progress", body);
-        if (share !== null) onProgress(share);
+        const { done, total } = checkAnswer("progress", body);
+        if (total > 0) onProgress(Math.min(1, done / total));
         timer = setTimeout(look, PROGRESS_EVERY_MS);
       },
       () => undefined, // it was answered meanwhile

@@ -82,7 +82,7 @@ test("a question that is superseded is cancelled, and is no error", async () => 
 });
 
 test("a question that takes long says how far it is, by its own id", async () => {
-  const served = serve((address) => (address.includes("progress") ? { body: { schema: "silt.progress/1", share: 0.4, text: null } } : { body: madeUp("trace", []), after_ms: 700 }));
+  const served = serve((address) => (address.includes("progress") ? { body: { schema: "silt.progress/1", id: "a1", state: "answering", done: 32, total: 80, questions_waiting: 0, questions_answering: 1, answered: 3, cancelled: 0, late: 0 } } : { body: madeUp("trace", []), after_ms: 700 }));
   const shares: number[] = [];
   await httpSource().answer("trace", [], new AbortController().signal, (share) => shares.push(share));
   const progress = served.asked.filter((address) => address.includes("progress"));

@@ -22,7 +22,7 @@ const finding = object({
 export type Finding = Checked<typeof finding>;
 
 export const report = object({
-  schema: literal("silt.report/1"), window, filter: string, headline: string, totals, limits: array(object({ text: string })), findings: array(finding),
+  schema: literal("silt.report/1"), window, filter: string, headline: string, totals, limits: array(object({ text: string })), findings: nullable(array(finding)),
   top: array(object({ metric: string, sites: array(site) })),
   resident: nullable(object({ peak_bytes: number, is_mostly_blocks: boolean })),
   mappings: nullable(object({ peak_bytes: number, end_bytes: number })),

@@ -9,16 +9,16 @@ const process = object({
 });
 export type ProcessLife = Checked<typeof process>;
 
-const mapping = object({ peak_bytes: number, end_bytes: number, mapped_bytes: number, reserved_bytes: number, calls: number, stack });
+const mapping = object({ peak_bytes: number, end_bytes: number, mapped_bytes: number, reserved_bytes: number, calls: number, stack, shown: optional(number) });
 
 export const threads = object({
-  schema: literal("silt.threads/1"), has_figures: boolean,
+  schema: literal("silt.threads/1"), has_figures: boolean, is_estimate: boolean, note: nullable(string),
   threads: array(object({
     tid: number, name: string, process: string, begin_s: number, end_s: nullable(number), allocations: optional(number),
     bytes_allocated: optional(number), frees: optional(number), temporary_allocations: optional(number), freed_for_others: optional(number),
   })),
   threads_in_all: number,
-  processes: array(process), processes_in_all: number,
+  processes: array(process), processes_in_all: number, pids_in_all: number,
   mappings: nullable(object({ peak_bytes: number, end_bytes: number, reserved_peak_bytes: number, usable_peak_bytes: number, sites: array(mapping) })),
 });
 export type Threads = Checked<typeof threads>;

@@ -8,20 +8,28 @@ import { chipsOf, FILTER_HINTS, FILTER_WORDS, isCountMetric, wholeWords } from "
 import { question } from "../model/state";
 import { bytes, count, share, signedBytes } from "../model/units";
 import { visible } from "../model/visible";
+import type { Span } from "../model/window";
 
-export function Chips({ state, ask }: ViewProps) {
-  const chips = chipsOf(state, ask.trace);
+export function Chips({ state, ask, answered }: ViewProps & { answered: Span | null }) {
+  const chips = chipsOf(state, ask.trace, answered);
+  const isNarrow = (ask.writtenFor?.fixed.length ?? 0) > 0;
   return (
     <div class="chips">
+      {ask.writtenFor?.fixed.map(([key, value]) => (
+        <span class="chip" key={`${key}=${value}`} title="This file was written with it, and has nothing else">
+          <span class="chip-label">{FILTER_WORDS[key] ?? key}</span> <span class="chip-value" title={visible(value)}>{visible(value)}</span>
+        </span>
+      ))}
       {chips.map((chip) => (
         <span class="chip" key={`${chip.key}=${chip.value}`}>
-          <span class="chip-label">{chip.label}</span> <span class="chip-value" title={visible(chip.value)}>{visible(chip.value)}</span>
-          <button class="chip-remove" aria-label={`Remove ${chip.label} ${chip.value}`} onClick={() => ask.go(chip.removal)}>✕</button>
+          <span class="chip-label">{chip.label}</span> <span class="chip-value" title={chip.note ?? visible(chip.value)}>{visible(chip.value)}</span>
+          {chip.note !== undefined && <span class="chip-label" title={chip.note}>nearest known</span>}
+          <button class="chip-remove" aria-label={`Remove ${chip.label} ${visible(chip.value)}`} onClick={() => ask.go(chip.removal)}>✕</button>
         </span>
       ))}
       {!ask.isFile && <AddFilter state={state} ask={ask} />}
       {chips.length > 1 && <button class="link" onClick={() => ask.go({ clear: true })}>clear</button>}
-      <Selected state={state} ask={ask} hasChips={chips.length > 0} />
+      <Selected state={state} ask={ask} hasChips={chips.length > 0 || isNarrow} isNarrow={isNarrow} />
     </div>
   );
 }
@@ -51,12 +59,12 @@ function AddFilter({ ask }: ViewProps) {
   );
 }
 
-/** "= 31.2 MiB, 7 % of the peak" */
-function Selected({ state, ask, hasChips }: ViewProps & { hasChips: boolean }) {
+/** "= 31.2 MiB, 7 % of the peak"; of what a file leaves out nobody knows a share. */
+function Selected({ state, ask, hasChips, isNarrow }: ViewProps & { hasChips: boolean; isNarrow: boolean }) {
   const tree = { tree: true, depth: 1 };
   const part = useAnswer(ask, "shaped", hasChips ? question(state, tree) : null);
   const scope = state.keys.filter(([key]) => key === "process" || key === "by");
-  const whole = useAnswer(ask, "shaped", hasChips ? question({ view: state.view, keys: scope }, tree) : null);
+  const whole = useAnswer(ask, "shaped", hasChips && !isNarrow ? question({ view: state.view, keys: scope }, tree) : null);
   if (!hasChips || !part.answer || part.error) return null;
   const { metric, value } = totalsCheck(part.answer);
   const all = whole.answer && !whole.error ? totalsCheck(whole.answer) : null;

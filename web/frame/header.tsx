@@ -6,11 +6,11 @@ import type { Trace, TraceProcess } from "../api/trace";
 import { METRIC_WORDS } from "../model/chips";
 import { get } from "../model/state";
 import { bytes, count, duration } from "../model/units";
-import { visible } from "../model/visible";
+import { commandText, visible } from "../model/visible";
 
 function programOf(trace: Trace): string {
   const [first = trace.file, ...rest] = trace.command;
-  return [first.split("/").pop() || first, ...rest].join(" ");
+  return commandText([first.split("/").pop() || first, ...rest]);
 }
 
 function processText(one: TraceProcess): string {
@@ -27,14 +27,16 @@ export function Header({ state, ask }: ViewProps) {
   const searched = get(state, "search") ?? "";
   const mode = modeText(trace);
   const program = visible(programOf(trace));
+  const title = ask.writtenFor?.title ? visible(ask.writtenFor.title) : null;
   useEffect(() => {
-    document.title = `${program} – silt`;
-  }, [program]);
+    document.title = `${title ?? program} – silt`;
+  }, [program, title]);
   return (
     <header class="header">
       <div class="header-row">
         <span class="brand">silt</span>
-        <span class="program" title={visible(trace.command.join(" "))}>{program}</span>
+        {title !== null && <span class="program-title">{title}</span>}
+        <span class="program" title={visible(commandText(trace.command))}>{program}</span>
         <span class="header-figures">
           <span>peak <b>{bytes(trace.peak.bytes)}</b></span>
           <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>
@@ -42,10 +44,11 @@ export function Header({ state, ask }: ViewProps) {
           {mode && <span class="notice-text">{mode}</span>}
         </span>
         <span class="header-choices">
-          {trace.processes_in_all > 1 && (
+          {trace.processes_in_all > 1 && ask.isFile && !ask.writtenFor?.fixed.some(([key]) => key === "process") && <span class="quiet" title="Of a single process: silt view FILE">all {count(trace.processes_in_all)} processes together</span>}
+          {trace.processes_in_all > 1 && !ask.isFile && (
             <select class="choice" aria-label="Process" value={get(state, "process") ?? "all"}
                     onChange={(event) => ask.go({ set: { process: event.currentTarget.value === "all" ? null : event.currentTarget.value } })}>
-              <option value="all">all {count(trace.processes_in_all)} processes</option>
+              <option value="all">all {count(trace.pids_in_all)} processes</option>
               {get(state, "process") && !trace.processes.some((one) => one.word === get(state, "process")) && get(state, "process") !== "all" && (
                 <option value={get(state, "process")}>{visible(get(state, "process") ?? "")}</option>
               )}

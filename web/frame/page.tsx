@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Everything: header, timeline, list of views, the chosen view, the detail pane.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Ask, Source, ViewProps } from "../api/ask";
+import type { ComponentChildren } from "preact";
+import type { Ask, Refused, Source, ViewProps } from "../api/ask";
 import { get, toFragment, VIEWS, type State, type ViewName } from "../model/state";
 import { timeText } from "../model/window";
 import { BlocksView } from "../views/blocks";
@@ -15,6 +16,7 @@ import { TreeView } from "../views/tree";
 import { DetailPane } from "../widgets/detail";
 import { Refusal } from "../widgets/pending";
 import { Timeline } from "../widgets/timeline";
+import { useAnsweredWindow } from "./answered";
 import { Chips } from "./chips";
 import { useTrace } from "./follow";
 import { Header } from "./header";
@@ -44,7 +46,7 @@ export function Page({ source }: { source: Source }) {
   const state = store.state.value;
   const isDragging = store.isDragging.value;
   const ask: Ask | null = useMemo(
-    () => trace && { isFile: source.isFile, edges_s: source.edges_s, answer: source.answer.bind(source), trace, version: trace.version, go: store.go, isDragging },
+    () => trace && { isFile: source.isFile, writtenFor: source.writtenFor, edges_s: source.edges_s, sources: source.sources, answer: source.answer.bind(source), trace, version: trace.version, go: store.go, isDragging },
     [source, trace, isDragging],
   );
 
@@ -62,28 +64,50 @@ export function Page({ source }: { source: Source }) {
 
   if (error && !trace) return <div class="alone"><Refusal error={error} /></div>;
   if (!ask) return <p class="alone quiet" role="status">Reading the trace …</p>;
+  return (
+    <Whole state={state} ask={ask} error={error} onDrag={store.setDragging} follow={{ isFollowing, turn }} onHelp={() => setHelpOpen(true)}>
+      <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+    </Whole>
+  );
+}
+
+interface WholeProps extends ViewProps {
+  readonly error: Refused | null;
+  readonly onDrag: (isOn: boolean) => void;
+  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void };
+  readonly onHelp: () => void;
+  readonly children: ComponentChildren;
+}
+
+function Whole({ state, ask, error, onDrag, follow, onHelp, children }: WholeProps) {
+  const answered = useAnsweredWindow(state, ask);
   const View = VIEW[state.view];
   return (
     <div class={get(state, "pick") === undefined ? "page" : "page has-detail"}>
       <Header state={state} ask={ask} />
       {error && <Refusal error={error} />}
-      <Timeline state={state} ask={ask} onDrag={store.setDragging} follow={{ isFollowing, turn }} />
-      <Views state={state} ask={ask} onHelp={() => setHelpOpen(true)} />
+      <Timeline state={state} ask={ask} answered={answered} onDrag={onDrag} follow={follow} />
+      <Views state={state} ask={ask} onHelp={onHelp} />
       <div class="middle">
-        <Chips state={state} ask={ask} />
+        <Chips state={state} ask={ask} answered={answered} />
         <main class="view" tabIndex={-1} aria-label={titleOf(state.view)}>
           <View key={state.view} state={state} ask={ask} />
         </main>
       </div>
       <DetailPane state={state} ask={ask} />
-      <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      {children}
     </div>
   );
 }
 
 function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
   // Narrow, the list is a row that scrolls.
-  useEffect(() => document.querySelector('.views [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "nearest" }), [state.view]);
+  useEffect(() => {
+    const show = (): void => document.querySelector('.views [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    show();
+    window.addEventListener("resize", show);
+    return () => window.removeEventListener("resize", show);
+  }, [state.view]);
   return (
     <nav class="views" aria-label="Views">
       {VIEWS.map((name, i) => (

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whatever the page writes passes here: control and bidi characters in names become escapes, whichever view forgot to. Lines and tabs stay.
 import { options } from "preact";
-import { visible } from "../model/visible";
+import { visibleLines } from "../model/visible";
 
 const TITLES = ["title", "aria-label", "placeholder"] as const;
-
-function plain(text: string): string {
-  return text.split(/(\n|\t)/).map((part) => (part === "\n" || part === "\t" ? part : visible(part))).join("");
-}
 
 /** A node as Preact makes it: of text `type` is null, and `props` the text itself. */
 interface Made {
@@ -19,10 +15,10 @@ export function keepPlain(): void {
   const before = options.vnode;
   options.vnode = (vnode) => {
     const made: Made = vnode;
-    if (made.type === null && typeof made.props === "string") made.props = plain(made.props);
+    if (made.type === null && typeof made.props === "string") made.props = visibleLines(made.props);
     else if (typeof made.type === "string" && typeof made.props === "object" && made.props !== null) {
       const props = made.props as Record<string, unknown>;
-      for (const name of TITLES) if (typeof props[name] === "string") props[name] = plain(props[name] as string);
+      for (const name of TITLES) if (typeof props[name] === "string") props[name] = visibleLines(props[name] as string);
     }
     before?.(vnode);
   };

@@ -2,13 +2,15 @@
 // What is chosen, as chips above the view: one for the window, one for each filter.
 import type { Trace } from "../api/trace";
 import { get, isFilter, type Change, type State } from "./state";
-import { spanText, windowOf } from "./window";
+import { spanText, windowOf, type Span } from "./window";
 import { duration } from "./units";
 
 export interface Chip {
   readonly key: string;
   readonly label: string;
   readonly value: string;
+  /** What more there is to say of it. */
+  readonly note?: string;
   readonly removal: Change;
 }
 
@@ -25,16 +27,19 @@ export const FILTER_HINTS: Readonly<Record<string, string>> = {
   lifetime: "10ms..1s", "older-than": "5s", "alive-at": "@warm, or 5s", "not-function": "a pattern: ^main$", "not-module": "libssl", "not-file": "cache.cc",
 };
 
-export function chipsOf(state: State, trace: Trace): readonly Chip[] {
+/** `answered`: the window that figures are about, where it is another than the one chosen. */
+export function chipsOf(state: State, trace: Trace, answered: Span | null = null): readonly Chip[] {
   const chips: Chip[] = [];
   const at = get(state, "at");
-  const span = windowOf(state, trace);
+  const chosen = windowOf(state, trace);
+  const span = answered ?? chosen;
   const raw = at ?? `${get(state, "from") ?? "@start"}..${get(state, "to") ?? "@end"}`;
   if (at !== undefined || get(state, "from") !== undefined || get(state, "to") !== undefined)
     chips.push({
       key: "window",
       label: at !== undefined ? "at" : "window",
       value: span === null ? raw : at !== undefined ? `${at.startsWith("@") ? `${at}, ` : ""}${duration(span.to_s)}` : spanText(span),
+      note: answered && chosen ? `${spanText(chosen)} was chosen. The trace was limited in size: before ${duration(trace.detail_from_s)} it has figures of whole stretches of time, and this is the nearest window.` : undefined,
       removal: { set: { from: null, to: null, at: null } },
     });
   for (const [key, value] of state.keys)

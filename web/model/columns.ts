@@ -178,3 +178,18 @@ export function allFrames(c: Columns, path: number): readonly number[] {
 export function functionKey(c: Columns, frame: number): string {
   return `${c.frames.label[frame]}|${c.frames.module[frame]}`;
 }
+
+/** What a function is known by: its whole name, or its place where it has none. */
+export function functionText(c: Columns, frame: number): string {
+  return (c.frames.guess[frame] ? "" : c.names[c.frames.function[frame]]) || c.names[c.frames.label[frame]];
+}
+
+/** Whether a frame is meant by a name, whole or short. */
+export function isFunction(c: Columns, frame: number, name: string): boolean {
+  return functionText(c, frame) === name || c.names[c.frames.label[frame]] === name;
+}
+
+/** Paths that are shown alike have one key. */
+export function pathKey(c: Columns, path: number): string {
+  return shownFrames(c, path).map((frame) => functionKey(c, frame)).join(";");
+}

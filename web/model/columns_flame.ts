@@ -3,6 +3,8 @@
 import type { Columns } from "../api/columns";
 import type { Flame } from "../api/flame";
 import { besideOf, figuresIn, isCount, valueOf, type Metric } from "./columns";
+import { changeHue, HUE } from "./flame_colour";
+import { MARK } from "./flame_tree";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 import { amount } from "./units";
 
@@ -27,6 +29,8 @@ const STATES: Readonly<Record<Metric, string>> = {
 export interface FlameWish {
   readonly metric: Metric;
   readonly isReversed: boolean;
+  readonly isFull: boolean;
+  readonly byLine: boolean;
   readonly from: number;
   readonly to: number;
 }
@@ -36,11 +40,12 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const names = [...c.names];
   const text = (value: string): number => names.push(value) - 1;
   const empty = text("");
+  const hidden = wish.isFull ? hiddenFrames(c) : new Set<number>();
   const rootName = text("all");
   const smallerName = text("smaller call paths");
   const isChange = wish.metric === "growth";
   const out = {
-    parent: [] as number[], name: [] as number[], function: [] as number[], place: [] as number[], module: [] as number[], hue: [] as number[], shade: [] as number[],
+    parent: [] as number[], name: [] as number[], function: [] as number[], place: [] as number[], module: [] as number[], object: [] as number[], marks: [] as number[], hue: [] as number[], shade: [] as number[],
     width: [] as number[], value: [] as number[], beside: [] as number[], kind: [] as number[], rest: [] as number[], site: [] as number[],
   };
   const places = new Map<number, number>();
@@ -53,16 +58,26 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     }
     return place;
   };
+  const lineNames = new Map<number, number>();
+  const nameOf = (frame: number): number => {
+    const label = labelOf(c, frame, wish.isFull);
+    if (!wish.byLine || c.frames.line[frame] === 0) return label;
+    let name = lineNames.get(frame);
+    if (name === undefined) lineNames.set(frame, (name = text(`${c.names[label]}  ${names[placeOf(frame)]}`)));
+    return name;
+  };
   const todo: { node: TreeNode; parent: number; shade: number }[] = [{ node: root, parent: -1, shade: 0 }];
   for (let i = 0; i < todo.length; i++) {
     const { node, parent, shade } = todo[i];
     const isFrame = node.frame >= 0;
     out.parent.push(parent);
-    out.name.push(isFrame ? c.frames.label[node.frame] : node.frame === SMALLER ? smallerName : rootName);
+    out.name.push(isFrame ? nameOf(node.frame) : node.frame === SMALLER ? smallerName : rootName);
     out.function.push(isFrame ? c.frames.function[node.frame] : empty);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
-    out.hue.push(isChange ? changeHue(node.width, valueOf(node.total, wish.metric)) : isFrame ? (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE_SYSTEM) : node.frame === SMALLER ? HUE_REST : HUE_ROOT);
+    out.object.push(isFrame ? c.frames.module[node.frame] : empty);
+    out.marks.push(isFrame ? marksOf(c, node.frame, hidden.has(node.frame)) : 0);
+    out.hue.push(isChange ? changeHue(valueOf(node.total, wish.metric), null, node.width) : isFrame ? (hidden.has(node.frame) ? HUE.helper : (hues.get(c.names[c.frames.crate[node.frame]]) ?? HUE.system)) : node.frame === SMALLER ? HUE.rest : HUE.root);
     out.shade.push(shade % 3);
     out.width.push(node.width);
     out.value.push(valueOf(node.total, wish.metric));
@@ -81,18 +96,19 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   };
 }
 
-// As src/flame/graph.h numbers them.
-const HUE_SYSTEM = 33;
-const HUE_REST = 34;
-const HUE_ROOT = 35;
-const HUE_SAME = 46;
-const STEPS = 5;
+/** Frames that are drawn only where everything is: each is hidden in all paths, or in none. */
+function hiddenFrames(c: Columns): ReadonlySet<number> {
+  return new Set(c.path_frames.flatMap((frames) => frames.filter((frame) => frame < 0).map((frame) => -1 - frame)));
+}
 
-/** How far what grew, or shrank, is from all that moved below it. */
-function changeHue(width: number, total: number): number {
-  if (width === 0 || total === 0) return HUE_SAME;
-  const step = Math.max(1, Math.round((Math.abs(total) / width) * STEPS));
-  return total > 0 ? HUE_SAME + step : HUE_SAME - step;
+function marksOf(c: Columns, frame: number, isHidden: boolean): number {
+  return (c.frames.inlined[frame] ? MARK.inlined : 0) + (c.frames.async[frame] ? MARK.async : 0) + (c.names[c.frames.function[frame]] === "" ? MARK.unnamed : 0) +
+         (isHidden ? MARK.machinery : 0);
+}
+
+/** Everything has its long name. */
+function labelOf(c: Columns, frame: number, isFull: boolean): number {
+  return isFull && c.names[c.frames.function[frame]] !== "" ? c.frames.function[frame] : c.frames.label[frame];
 }
 
 /** What each colour's code asked for itself, the largest first. */
@@ -110,5 +126,5 @@ function coloursOf(c: Columns, root: TreeNode, hues: ReadonlyMap<string, number>
   return [...sums]
     .sort((a, b) => b[1] - a[1])
     .slice(0, 14)
-    .map(([name, sum]) => ({ hue: hues.get(name) ?? HUE_SYSTEM, name, share: root.width > 0 ? sum / root.width : 0 }));
+    .map(([name, sum]) => ({ hue: hues.get(name) ?? HUE.system, name, share: root.width > 0 ? sum / root.width : 0 }));
 }

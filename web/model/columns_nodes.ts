@@ -2,7 +2,7 @@
 // The nodes of silt.tree/1 out of the columns of a file.
 import type { Columns } from "../api/columns";
 import type { Figures } from "../api/common";
-import { figuresIn, valueOf, type FigureSet, type Metric } from "./columns";
+import { functionText, figuresIn, valueOf, type FigureSet, type Metric } from "./columns";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
 
 export interface NodesWish {
@@ -39,7 +39,7 @@ export function treeAnswer(c: Columns, wish: NodesWish): unknown {
       ...(frame === SMALLER ? { rest_of_children: c.smaller_paths } : {}),
       ...(frame >= 0
         ? {
-            function: c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+            function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
             module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame], ...(c.frames.async[frame] ? { async: true } : {}),
           }
         : {}),

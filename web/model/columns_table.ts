@@ -2,7 +2,9 @@
 // The rows of a table of groups out of the columns of a file, in the shape of the server's answer.
 import type { Columns } from "../api/columns";
 import type { Table } from "../api/table";
-import { figuresIn, functionKey, liveOver, shownFrames, totalsIn, type Metric, type WindowFigures } from "./columns";
+import { figuresIn, functionKey, functionText, liveOver, pathKey, shownFrames, totalsIn, type Metric, type WindowFigures } from "./columns";
+import { exactly } from "./pick";
+import { baseName, place } from "./spread";
 
 export const FILE_GROUPS = ["site", "function", "module", "line", "crate"] as const;
 export type FileGroup = (typeof FILE_GROUPS)[number];
@@ -37,7 +39,7 @@ function group(c: Columns, by: FileGroup): Row[] {
       continue;
     }
     if (by === "site") {
-      row(frames.map((frame) => functionKey(c, frame)).join(";"), frames[0]).paths.push(path);
+      row(pathKey(c, path), frames[0]).paths.push(path);
       continue;
     }
     row(keyOf(c, frames[0], by), frames[0]).paths.push(path);
@@ -88,18 +90,29 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     if (row.frame < 0) return empty;
     switch (wish.groupBy) {
       case "site": return text(String(c.paths[row.paths[0]]));
-      case "module": return c.frames.module[row.frame];
-      case "crate": return c.frames.crate[row.frame];
-      default: return c.frames.label[row.frame];
+      case "function": return text(exactly(functionText(c, row.frame)));
+      case "module": return text(c.names[c.frames.module[row.frame]] === "" ? "" : exactly(c.names[c.frames.module[row.frame]]));
+      default: return empty;
     }
   };
-  const labelOf = (row: Row): number => (row.frame < 0 ? smaller : wish.groupBy === "crate" ? c.frames.crate[row.frame] : c.frames.label[row.frame]);
-  const at = c.edges_s.slice(1);
+  const labelOf = (row: Row): number => {
+    if (row.frame < 0) return row.paths[0] === c.paths.length ? smaller : text("(no stack)");
+    const f = c.frames;
+    switch (wish.groupBy) {
+      case "crate": return c.names[f.crate[row.frame]] === "" ? text("(unknown)") : f.crate[row.frame];
+      case "module": return text(baseName(c.names[f.module[row.frame]]) || "(unknown)");
+      case "line": return f.line[row.frame] ? text(place(c.names[f.file[row.frame]], f.line[row.frame])) : f.label[row.frame];
+      default: return f.label[row.frame];
+    }
+  };
+  const functionOf = (row: Row): number => (row.frame < 0 ? empty : text(functionText(c, row.frame)));
+  const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null }[wish.groupBy];
+  const at = c.edges_s.slice(wish.from + 1, wish.to + 1);
   return {
-    schema: "silt.table/1", group_by: wish.groupBy, filter_key: wish.groupBy === "site" ? "site" : null, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
+    schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
     totals: totalsIn(c, wish.from, wish.to), names,
     label: rows.map(labelOf),
-    function: rows.map(labelOf),
+    function: rows.map(functionOf),
     file: rows.map((row) => (row.frame < 0 ? empty : c.frames.file[row.frame])),
     line: rows.map((row) => (row.frame < 0 ? 0 : c.frames.line[row.frame])),
     module: rows.map((row) => (row.frame < 0 ? empty : c.frames.module[row.frame])),
@@ -117,6 +130,6 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     total_peak_bytes: wish.groupBy === "site" ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
     error: null,
     spark_at_s: at,
-    spark_live_bytes: rows.slice(0, wish.sparks).map((row) => liveOver(c, new Set(row.paths)).bytes),
+    spark_live_bytes: rows.slice(0, wish.sparks).map((row) => liveOver(c, new Set(row.paths)).bytes.slice(wish.from, wish.to)),
   };
 }

@@ -22,7 +22,7 @@ const made: Columns = {
   path_frames: [[2, 1, -1 - 3, 0], [1, 0]],
   frames: {
     label: [0, 1, 2, 3], function: [0, 1, 2, 3], file: [4, 4, 4, 4], line: [1, 2, 3, 4], module: [5, 5, 5, 5], crate: [5, 5, 5, 5],
-    inlined: [false, false, true, false], async: [false, false, false, false],
+    inlined: [false, false, true, false], guess: [false, false, false, false], async: [false, false, false, false],
   },
   names: ["main", "a", "b", "hidden", "x.c", "app"],
 };
@@ -82,4 +82,26 @@ test("a table's rows add up to the window, in any grouping", () => {
   const main = functions.function.findIndex((name) => functions.names[name] === "main");
   assert.equal(functions.total_peak_bytes?.[main], 150);
   assert.equal(functions.peak_bytes[main], 0);
+});
+
+test("a row is named by what it is grouped by, and its key selects it", () => {
+  const row = (groupBy: "module" | "line" | "function"): string[] => {
+    const t = tableFrom(made, { metric: "peak", groupBy, from: 0, to: 3, rows: 1, sparks: 0 });
+    return [t.names[t.label[0]], t.names[t.key[0]], t.filter_key ?? ""];
+  };
+  assert.deepEqual(row("module"), ["app", "^app$", "module"]);
+  assert.deepEqual(row("line"), ["x.c:3", "", ""]);
+  assert.deepEqual(row("function"), ["b", "^b$", "function"]);
+});
+
+test("the nearest name is nobody's: code without one is known by its place", () => {
+  const near: Columns = { ...made, names: [...made.names, "near", "app+0x10"], frames: { ...made.frames, guess: [false, false, true, false], function: [0, 1, 6, 3], label: [0, 1, 7, 3] } };
+  const t = tableFrom(near, { metric: "peak", groupBy: "function", from: 0, to: 3, rows: 1, sparks: 0 });
+  assert.deepEqual([t.names[t.label[0]], t.names[t.function[0]], t.names[t.key[0]]], ["app+0x10", "app+0x10", "^app\\+0x10$"]);
+});
+
+test("histories are of the window", () => {
+  const t = tableFrom(made, { metric: "peak", groupBy: "function", from: 1, to: 3, rows: 9, sparks: 9 });
+  assert.equal(t.spark_at_s.length, 2);
+  assert.ok(t.spark_live_bytes.every((line) => line.length === 2));
 });

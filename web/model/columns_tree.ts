@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Call paths merged to a tree, for the flame graph and the tree of a page in one file.
 import type { Columns } from "../api/columns";
-import { addFigures, figuresOf, functionKey, noFigures, shownFrames, valueOf, type FigureSet, type Metric, type WindowFigures } from "./columns";
+import { addFigures, allFrames, figuresOf, functionKey, isFunction, noFigures, shownFrames, valueOf, type FigureSet, type Metric, type WindowFigures } from "./columns";
 
 export interface TreeNode {
   readonly frame: number; // -1: the root; -2: the smaller call paths
@@ -20,18 +20,22 @@ export interface TreeWish {
   readonly metric: Metric;
   /** From the code that asked outwards. */
   readonly isReversed: boolean;
+  /** Also frames that are hidden. */
+  readonly isFull?: boolean;
+  /** Each line of a function is one of its own. */
+  readonly byLine?: boolean;
   /** Only paths through this function, from it on: "callers" outwards, "callees" inwards. */
   readonly through?: { readonly label: string; readonly direction: "callers" | "callees" };
 }
 
 /** The frames of a path in the order in which the tree has them; null: the path does not belong to it. */
 function ordered(c: Columns, path: number, wish: TreeWish): readonly number[] | null {
-  const frames = shownFrames(c, path); // innermost first
+  const frames = wish.isFull ? allFrames(c, path) : shownFrames(c, path); // innermost first
   if (!wish.through) return wish.isReversed ? frames : [...frames].reverse();
   const { label, direction } = wish.through;
   let at = -1;
   frames.forEach((frame, i) => {
-    if (c.names[c.frames.label[frame]] === label || c.names[c.frames.function[frame]] === label) at = i; // the outermost
+    if (isFunction(c, frame, label)) at = i; // the outermost
   });
   if (at < 0) return null;
   return direction === "callers" ? frames.slice(at) : frames.slice(0, at + 1).reverse();
@@ -43,7 +47,7 @@ export function treeOf(c: Columns, f: WindowFigures, wish: TreeWish): TreeNode {
   const child = (parent: TreeNode, frame: number): TreeNode => {
     let known = below.get(parent);
     if (!known) below.set(parent, (known = new Map()));
-    const key = functionKey(c, frame);
+    const key = wish.byLine ? `${functionKey(c, frame)}|${c.frames.file[frame]}|${c.frames.line[frame]}` : functionKey(c, frame);
     let found = known.get(key);
     if (!found) {
       known.set(key, (found = node(frame)));

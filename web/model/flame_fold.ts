@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recursion folded into its first call: a function that is called again further down adds what it has to the box of its first call, and so on with what
+// Boxes put together by crate or module, and recursion folded into its first call: a function that is called again further down adds what it has to the box of its first call, and so on with what
 // it calls. Each function is then at most once in a path, and the sum of all boxes' own bytes stays the same.
 import { changeHue } from "./flame_colour";
 import { KIND, type FlameColumns } from "./flame_tree";
@@ -15,41 +15,69 @@ interface Node {
   children: Map<string, Node>;
 }
 
-function keyOf(c: FlameColumns, i: number): string {
-  const kind = c.kind[i] ?? 0;
-  return kind === KIND.rest ? "rest" : `${kind}:${c.name[i]}:${kind === KIND.frame ? c.module[i] : c.place[i]}`;
-}
-
 function nodeBelow(parent: Node | null, like: number): Node {
   return { like, value: 0, beside: 0, was: 0, width: 0, rest: 0, parent, children: new Map() };
 }
 
 /** The same columns where nothing recurs. */
 export function foldRecursion(c: FlameColumns): FlameColumns {
+  const keys = c.kind.map((kind, i) => (kind === KIND.rest ? "rest" : `${kind}:${c.name[i]}:${kind === KIND.frame ? c.module[i] : c.place[i]}`));
+  return regroup(c, keys, (parent, key) => {
+    for (let above: Node | null = parent; above !== null; above = above.parent)
+      if (keys[above.like] === key)
+        return above;
+    return null;
+  });
+}
+
+/** A box for each crate or module, however many of its functions call each other. */
+export function groupBoxes(c: FlameColumns, by: "module" | "crate"): FlameColumns {
+  const of = by === "crate" ? c.module : c.object;
+  const keys = c.kind.map((kind, i) => (kind === KIND.rest ? "rest" : kind === KIND.frame || kind === KIND.line ? `in:${of[i]}` : `${kind}:${c.name[i]}:${c.place[i]}`));
+  const made = regroup(c, keys, (parent, key) => (parent !== null && keys[parent.like] === key ? parent : null));
+  const names = [...made.names];
+  const blank = names.push("") - 1;
+  const short = new Map<number, number>();
+  const shortOf = (text: number): number => {
+    let known = short.get(text);
+    if (known === undefined) {
+      const whole = names[text] ?? "";
+      short.set(text, (known = names.push(whole.slice(whole.lastIndexOf("/") + 1) || "unknown module") - 1));
+    }
+    return known;
+  };
+  const isGroup = (i: number): boolean => made.kind[i] === KIND.frame || made.kind[i] === KIND.line;
+  return {
+    ...made, names,
+    kind: made.kind.map((kind, i) => (isGroup(i) ? KIND.frame : kind)),
+    name: made.name.map((name, i) => (!isGroup(i) ? name : by === "crate" ? made.module[i]! : shortOf(made.object[i]!))),
+    place: made.place.map((place, i) => (!isGroup(i) ? place : by === "crate" ? blank : made.object[i]!)),
+    function: made.name.map(() => blank),
+    marks: made.marks.map(() => 0),
+  };
+}
+
+/** Boxes put together: each becomes part of the node above that `within` finds for it, or of its parent's child of the same key. */
+function regroup(c: FlameColumns, keys: readonly string[], within: (parent: Node | null, key: string) => Node | null): FlameColumns {
   const n = c.parent.length;
   const nodes: Node[] = [];
-  const keys: string[] = [];
-  let isFolded = false;
+  let isChanged = false;
 
   if (n === 0)
     return c;
   for (let i = 0; i < n; i++) {
-    keys.push(keyOf(c, i));
     const parent = i === 0 ? null : nodes[c.parent[i] ?? 0]!;
-    let node: Node | null = null;
-    if (c.kind[i] === KIND.frame)
-      for (let above = parent; above !== null && node === null; above = above.parent)
-        if (keys[above.like] === keys[i])
-          node = above;
-    isFolded ||= node !== null;
+    const isBox = c.kind[i] === KIND.frame || c.kind[i] === KIND.line;
+    let node = isBox ? within(parent, keys[i]!) : null;
     node ??= parent?.children.get(keys[i]!) ?? null;
+    isChanged ||= node !== null;
     if (node === null) {
       node = nodeBelow(parent, i);
       parent?.children.set(keys[i]!, node);
     }
     nodes.push(node);
   }
-  if (!isFolded)
+  if (!isChanged)
     return c;
   addOwn(c, nodes);
   return flattened(c, nodes[0]!);
@@ -104,6 +132,9 @@ function flattened(c: FlameColumns, root: Node): FlameColumns {
     ...c,
     parent: parents,
     name: column(c.name),
+    function: c.function && column(c.function),
+    object: column(c.object),
+    marks: column(c.marks),
     place: column(c.place),
     module: column(c.module),
     hue: kept.map((node, i) => (c.is_change && i > 0 ? changeHue(node.value, c.was ? node.was : null, node.width) : (c.hue[node.like] ?? 0))),

@@ -22,6 +22,10 @@ export interface FlameColumns {
   function?: readonly number[] | null;
   place: readonly number[];
   module: readonly number[];
+  /** The file the code is in. */
+  object: readonly number[];
+  /** MARK, added up. */
+  marks: readonly number[];
   hue: readonly number[];
   shade: readonly number[];
   width: readonly number[];
@@ -36,6 +40,9 @@ export interface FlameColumns {
 
 /** As `kind` is coded. */
 export const KIND = { root: 0, frame: 1, rest: 2, process: 3, line: 4 } as const;
+
+/** Bits of `marks`. */
+export const MARK = { inlined: 1, async: 2, unnamed: 4, machinery: 8 } as const;
 
 export interface FlameTree {
   columns: FlameColumns;

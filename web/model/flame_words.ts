@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is said of a box: inside it, in few letters, and beside the pointer, in lines.
 import { type Sum } from "./flame_layout";
-import { isRest, KIND, nameOf, placeOf, selfOf, type FlameColumns, type FlameTree, type Found } from "./flame_tree";
+import { isRest, KIND, MARK, nameOf, placeOf, selfOf, type FlameColumns, type FlameTree, type Found } from "./flame_tree";
 import { bytes, count, percent, plural, share, signedBytes, signedCount } from "./units";
 import { visible } from "./visible";
 
@@ -107,9 +107,16 @@ export function tell(t: FlameTree, box: number, sum: Sum | null): Told {
   }
   return {
     title: isMany ? `${count(of.frames)} more${sum !== null && of.parent < 0 ? ", of several callers" : ""}` : box === 0 ? "all" : visible(nameOf(t, box)),
-    place: isMany ? "too narrow to draw here" : visible(placeOf(t, box)),
+    place: isMany ? "too narrow to draw here" : [visible(placeOf(t, box)), ...marksOf(t, box)].filter((part) => part !== "").join(", "),
     lines,
   };
+}
+
+/** What its letters and its paleness say, in words. */
+export function marksOf(t: FlameTree, box: number): readonly string[] {
+  const marks = t.columns.marks[box] ?? 0;
+  const words: readonly (readonly [number, string])[] = [[MARK.inlined, "inlined"], [MARK.async, "async"], [MARK.unnamed, "no name known"], [MARK.machinery, "machinery"]];
+  return words.filter(([bit]) => (marks & bit) !== 0).map(([, word]) => word);
 }
 
 /** The same in one sentence, for those who do not see it. */

@@ -27,7 +27,7 @@ const SCOPE = ["process", "from", "to", "at", "by"] as const;
 /** The page's own: no question carries them. `group-by` is asked by the views that group. */
 export const OWN = [
   "search", "pick", "zoom", "sort", "see", "stack", "old-from", "old-to", "old-process", "against", "reverse", "group-by", "what", "shape",
-  "callers", "callees", "layout", "colour", "full", "fold", "columns",
+  "callers", "callees", "layout", "colour", "full", "fold", "boxes", "columns",
 ] as const;
 
 const filters: ReadonlySet<string> = new Set(FILTERS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From what a finding says to look at next (`next_view`, `next_request`) to a state that shows it.
 import type { Finding } from "../api/report";
-import { parseKeys, type Change, type ViewName } from "./state";
+import { isFilter, parseKeys, type Change, type ViewName } from "./state";
 
 export interface Step {
   readonly change: Change;
@@ -35,4 +35,9 @@ export function stepOf(finding: Pick<Finding, "next_view" | "next_request">): St
       return { change: { clear: true, view, set, add }, label };
     }
   return { change: { clear: true, view: "sites", set, add }, label: "Show the call paths" };
+}
+
+/** A page in one file has no filters, no single processes, no blocks and nothing to compare. */
+export function fileCan(change: Change): boolean {
+  return (change.add ?? []).every(([key]) => !isFilter(key)) && !change.set?.["process"] && change.view !== "blocks" && change.view !== "compare" && change.view !== "source";
 }

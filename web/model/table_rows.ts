@@ -100,3 +100,25 @@ export function moveTo(key: string, at: number, n: number, pageRows: number): nu
 export function toTsv(rows: readonly (readonly string[])[]): string {
   return rows.map((cells) => cells.map((cell) => cell.replace(/[\t\r\n]+/g, " ")).join("\t") + "\n").join("");
 }
+
+export interface ColumnPlace {
+  readonly leftPx: number;
+  readonly widthPx: number;
+}
+
+export const COLUMN_GAP_PX = 16;
+
+/** Where columns stand in so much room: each has its least width, those that grow share what is left. With too little room they reach beyond it. */
+export function placeColumns(columns: readonly { readonly minPx: number; readonly grow?: number }[], roomPx: number): { readonly places: readonly ColumnPlace[]; readonly wholePx: number } {
+  const leastPx = columns.reduce((sum, column) => sum + column.minPx + COLUMN_GAP_PX, 0);
+  const grows = columns.reduce((sum, column) => sum + (column.grow ?? 0), 0);
+  const spare = Math.max(0, roomPx - leastPx);
+  let leftPx = COLUMN_GAP_PX / 2;
+  const places = columns.map((column) => {
+    const widthPx = column.minPx + (grows > 0 ? Math.floor((spare * (column.grow ?? 0)) / grows) : 0);
+    const place = { leftPx, widthPx };
+    leftPx += widthPx + COLUMN_GAP_PX;
+    return place;
+  });
+  return { places, wholePx: Math.max(leastPx, roomPx) };
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterRows, filterWords, formatSort, moveTo, nextSort, parseSort, ranks, scrollFor, sortRows, toTsv, visibleRange } from "./table_rows";
+import { filterRows, filterWords, formatSort, moveTo, nextSort, parseSort, placeColumns, ranks, scrollFor, sortRows, toTsv, visibleRange } from "./table_rows";
 
 test("sort: largest first, equal rows as they came, unknown last either way", () => {
   const values = [3, Number.NaN, 7, 3, 1];
@@ -84,4 +84,15 @@ test("keys: arrows, pages, ends, and no further", () => {
 
 test("tsv: no cell becomes two", () => {
   assert.equal(toTsv([["a", "b"], ["x\ty", "1\n2"]]), "a\tb\nx y\t1 2\n");
+});
+
+test("columns: least widths first, those that grow share the rest, and none overlap", () => {
+  const columns = [{ minPx: 100, grow: 3 }, { minPx: 50 }, { minPx: 80, grow: 1 }];
+  const wide = placeColumns(columns, 678);
+  assert.deepEqual(wide.places, [{ leftPx: 8, widthPx: 400 }, { leftPx: 424, widthPx: 50 }, { leftPx: 490, widthPx: 180 }]);
+  assert.equal(wide.wholePx, 678);
+  const narrow = placeColumns(columns, 100);
+  assert.deepEqual(narrow.places.map((place) => place.widthPx), [100, 50, 80]);
+  assert.equal(narrow.wholePx, 278);
+  assert.deepEqual(placeColumns([], 100), { places: [], wholePx: 100 });
 });

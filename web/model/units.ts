@@ -70,8 +70,8 @@ export function share(part: number, whole: number): string {
   return whole > 0 ? percent((100 * part) / whole) : "0 %";
 }
 
-export function plural(n: number, word: string): string {
-  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+export function plural(n: number, word: string, words = `${word}s`): string {
+  return `${count(n)} ${n === 1 ? word : words}`;
 }
 
 /** By the unit of a metric. */

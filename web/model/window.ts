@@ -87,3 +87,8 @@ export function spanText(span: Span): string {
   if (span.from_s === 0) return `0–${to}`;
   return from.split(" ").length === 2 && fromUnit === toUnit ? `${fromNumber}–${to}` : `${from}–${to}`;
 }
+
+/** Whether it begins or ends where single events are gone, so that figures are of a window near it. */
+export function isBeforeDetail(span: Span, trace: Pick<Trace, "detail_from_s">): boolean {
+  return span.from_s < trace.detail_from_s && (span.from_s > 0 || span.to_s < trace.detail_from_s);
+}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fromFragment } from "./state";
-import { nudge, secondsOf, seenOf, spanKeys, spanText, timeText, windowOf, zoom } from "./window";
+import { isBeforeDetail, nudge, secondsOf, seenOf, spanKeys, spanText, timeText, windowOf, zoom } from "./window";
 
 const trace = { duration_s: 60, marks: [{ time_s: 12, name: "warm", kind: "mark" as const, pid: 1 }], peak: { time_s: 30, bytes: 1 } };
 
@@ -62,4 +62,14 @@ test("a window of a file is at its edges, and the address says so", () => {
   assert.deepEqual(spanKeys({ from_s: 1, to_s: 1.1 }, 0.01, 4, edges), { from: "1.000001", to: "2" });
   assert.deepEqual(spanKeys({ from_s: 0.9, to_s: 3.12345 }, 0.01, 4), { from: "0.9", to: "3.12" });
   assert.deepEqual(spanKeys({ from_s: 0.9, to_s: 5 }, 0.01, 4), { from: "0.9", to: null });
+});
+
+test("figures of a window are of one near it where the events are gone", () => {
+  const trace = { detail_from_s: 10 };
+  assert.ok(isBeforeDetail({ from_s: 0.2, to_s: 3 }, trace));
+  assert.ok(isBeforeDetail({ from_s: 0, to_s: 3 }, trace));
+  assert.ok(isBeforeDetail({ from_s: 4, to_s: 12 }, trace));
+  assert.ok(!isBeforeDetail({ from_s: 0, to_s: 12 }, trace), "from the start to where events are");
+  assert.ok(!isBeforeDetail({ from_s: 10, to_s: 12 }, trace));
+  assert.ok(!isBeforeDetail({ from_s: 1, to_s: 12 }, { detail_from_s: 0 }));
 });

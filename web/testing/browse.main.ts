@@ -4,14 +4,18 @@
 //   SILT_WEB=…/web node browse.main.mjs TASK < arguments.json        prints JSON: what was seen, and what went wrong meanwhile
 import fs from "node:fs";
 import { openBrowser, type Arguments, type Tab } from "./browse_tab";
-import { brush, compare, deep, keyboard, offline, search } from "./browse_tasks";
+import { alone } from "./browse_alone";
+import { unnamed } from "./browse_unnamed";
+import { boxes, brush, compare, deep, keyboard, offline, search } from "./browse_tasks";
+import { culprit } from "./browse_culprit";
 import { follow } from "./browse_follow";
 import { frames } from "./browse_frames";
 import { names } from "./browse_names";
+import { neighbour } from "./browse_neighbour";
 import { pictures } from "./browse_pictures";
 import { window_ } from "./browse_window";
 
-const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, keyboard, compare, brush, follow, deep, offline, frames, names, pictures };
+const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone };
 
 const task = TASKS[process.argv[2] ?? ""];
 if (!task) throw new Error(`no task '${process.argv[2]}': one of ${Object.keys(TASKS).join(", ")}`);

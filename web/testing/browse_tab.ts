@@ -11,6 +11,8 @@ export interface Arguments {
   readonly height?: number;
   readonly dark?: boolean;
   readonly offline?: boolean;
+  /** A host name that a name server of somebody else's says is this machine. */
+  readonly name?: string;
   /** Where to put a picture of a page that failed. */
   readonly picture?: string;
   readonly [more: string]: unknown;
@@ -33,7 +35,8 @@ function chromium(): typeof Chromium {
 }
 
 export async function openBrowser(args: Arguments): Promise<Tab> {
-  const browser = await chromium().launch({ executablePath: args.browser, args: ["--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"] });
+  const named = args.name ? [`--host-resolver-rules=MAP ${args.name} 127.0.0.1`] : [];
+  const browser = await chromium().launch({ executablePath: args.browser, args: ["--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", ...named] });
   const context = await browser.newContext({
     viewport: { width: args.width ?? 1280, height: args.height ?? 900 },
     colorScheme: args.dark ? "dark" : "light",

@@ -18,6 +18,32 @@ export async function search(tab: Tab, args: Arguments): Promise<unknown> {
   return { found, ...stateOf(page) };
 }
 
+/** The flame graph by function, line, module and crate: what is told of the widest box below all, and its menu, by keys alone. */
+export async function boxes(tab: Tab, args: Arguments): Promise<unknown> {
+  const { page } = tab;
+  const told: Record<string, unknown> = {};
+  for (const by of ["function", "line", "module", "crate"]) {
+    await load(tab, args.url, `#flame?boxes=${by}&by=allocated`);
+    await page.focus(".flame-around");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    const box = await textOf(page, '[role="treeitem"]');
+    await page.keyboard.press("c");
+    const path = await page.evaluate(() => (window as unknown as { copied: string }).copied);
+    await page.keyboard.press("m");
+    const menu = await page.locator(".menu-item").evaluateAll((items) => items.map((item) => item.firstChild?.textContent ?? ""));
+    await page.keyboard.press("Escape");
+    told[by] = { box, path, menu, pressed: await textOf(page, '[aria-label="A box for each"] [aria-pressed="true"]') };
+  }
+  await load(tab, args.url, "#flame?by=allocated");
+  await page.focus(".flame-around");
+  for (const key of ["ArrowDown", "ArrowDown", "m", "ArrowDown", "ArrowDown", "Enter"]) {
+    await page.keyboard.press(key);
+    await settle(page);
+  }
+  return { told, ...stateOf(page) };
+}
+
 /** Without a pointer, from opening to a source line. */
 export async function keyboard(tab: Tab, args: Arguments): Promise<unknown> {
   const { page } = tab;
@@ -55,7 +81,7 @@ export async function keyboard(tab: Tab, args: Arguments): Promise<unknown> {
   };
 }
 
-/** What Compare says; `fragments`: what to compare. */
+/** What Compare says; `fragments`: what to compare; `press`: the button to press then. */
 export async function compare(tab: Tab, args: Arguments): Promise<unknown> {
   const { page } = tab;
   await load(tab, args.url);
@@ -65,6 +91,11 @@ export async function compare(tab: Tab, args: Arguments): Promise<unknown> {
     if (fragment !== "") await go(page, fragment);
     else {
       await page.keyboard.press("8");
+      await settle(page);
+    }
+    const press = args["press"] as string | undefined;
+    if (press !== undefined) {
+      await page.locator("main").getByRole("button", { name: press, exact: true }).click();
       await settle(page);
     }
     seen.push({ ...stateOf(page), text: await textOf(page, "main") });

@@ -3,13 +3,16 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks";
+import type { Frame } from "../api/common";
 import { useAnswer } from "../api/use";
+import { frameName } from "../model/frame_name";
 import type { HeatFigure } from "../model/heat_cells";
 import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
 import { bytes, count, duration } from "../model/units";
-import { Empty } from "../widgets/empty";
+import { visible } from "../model/visible";
+import { Empty, NoBlocks } from "../widgets/empty";
 import { Heat } from "../widgets/heat";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
@@ -21,8 +24,8 @@ const FIGURES: readonly (readonly [HeatFigure, string])[] = [["blocks", "blocks"
 export function BlocksView({ state, ask }: ViewProps) {
   const [figure, setFigure] = useState<HeatFigure>("blocks");
   const heat = useAnswer(ask, "heat", question(state, { by: null }));
-  const list = useAnswer(ask, "shaped", question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
-  if (!ask.trace.has_events) return <Empty title="Blocks" why="The trace keeps no single events, only their sums, so sizes and lifetimes of blocks are unknown." />;
+  const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
+  if (!ask.trace.has_events) return <Empty title="Blocks" why="The recording has totals and no events, so sizes and lifetimes of single blocks are unknown. The other views have what is known." />;
   const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
   return (
     <div class="blocks">
@@ -39,12 +42,10 @@ export function BlocksView({ state, ask }: ViewProps) {
         <Pending of={heat}>
           {(answer) =>
             answer.size.length === 0 ? (
-              <Empty title="No blocks" why="Nothing was allocated in the chosen window, or nothing passes the filters.">
-                <button type="button" class="button" onClick={() => ask.go({ clear: true })}>Show everything</button>
-              </Empty>
+              <NoBlocks state={state} ask={ask} />
             ) : (
               <>
-                <Heat heat={answer} figure={figure} onBrush={(size, lifetime) => ask.go({ set: { size, lifetime } })} />
+                <Heat heat={answer} figure={figure} onBrush={ask.isFile ? null : (size, lifetime) => ask.go({ set: { size, lifetime } })} />
                 {!answer.exact && <p class="notice">Single blocks are known from {duration(ask.trace.detail_from_s)} on: the trace was limited in size, and older ones are left out.</p>}
                 {ask.trace.mode !== "exact" && <p class="quiet">Estimates: each sampled block stands for others.</p>}
               </>
@@ -53,15 +54,20 @@ export function BlocksView({ state, ask }: ViewProps) {
         </Pending>
       </section>
       <section class="blocks-list">
+        {ask.isFile && <Empty title="Single blocks" why="A page in one file has the sizes and lifetimes of all blocks together. To see single ones, start silt view FILE." />}
         <Pending of={list}>{(answer) => <BlockTable answer={checkBlocks(answer, "")} state={state} ask={ask} />}</Pending>
       </section>
     </div>
   );
 }
 
-/** The frame that says most: the first that is not inlined library code, as far as that can be told here. */
+/** The code that requested it, as reports choose it: allocators, containers and start code are not it. */
 function frameOf(block: BlockRow) {
-  return block.stack.find((frame) => frame.file !== "" && !frame.file.startsWith("/usr/include/")) ?? block.stack[0];
+  return block.stack[block.shown ?? 0];
+}
+
+function nameOf(frame: Frame | undefined): string {
+  return frame === undefined ? "(no stack)" : shortName(frameName(frame)) || "(unknown)";
 }
 
 function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
@@ -72,21 +78,21 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
     const frames = rows.map(frameOf);
     return [
       { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: rows.map((b) => b.at_s), cell: (i) => moment(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
-      { key: "bytes", title: "size", isNumber: true, minPx: 80, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
+      { key: "bytes", title: "size", isNumber: true, minPx: 64, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
       {
-        key: "age", title: "lived", isNumber: true, minPx: 88, values: rows.map((b) => b.age_s ?? Number.NaN),
+        key: "age", title: "lived", isNumber: true, minPx: 80, values: rows.map((b) => b.age_s ?? Number.NaN),
         cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
         copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
       },
       ...(rows.some((b) => b.stands_for !== undefined)
         ? [{ key: "stands", title: "stands for", hint: "So many blocks of its size were allocated for one that was sampled, on average", isNumber: true, minPx: 80, values: rows.map((b) => b.stands_for ?? 1), cell: (i: number) => count(rows[i].stands_for ?? 1), copy: (i: number) => String(rows[i].stands_for ?? 1) }]
         : []),
-      { key: "thread", title: "thread", isMinor: true, minPx: 80, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
+      { key: "thread", title: "thread", isMinor: true, minPx: 56, values: rows.map((b) => b.thread), cell: (i) => rows[i].thread || String(rows[i].tid), tip: (i) => `${rows[i].thread} (${rows[i].tid})`, copy: (i) => rows[i].thread },
       {
-        key: "function", title: "function", minPx: 128, grow: 3, values: frames.map((f) => f?.function ?? ""),
-        cell: (i) => <Name text={shortName(frames[i]?.function ?? "(no stack)")} />, tip: (i) => rows[i].stack.map((f) => `${f.function}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => frames[i]?.function ?? "",
+        key: "function", title: "function", minPx: 112, grow: 3, values: frames.map((f) => (f ? frameName(f) : "")),
+        cell: (i) => <Name text={visible(nameOf(frames[i]))} />, tip: (i) => rows[i].stack.map((f) => `${frameName(f) || "(unknown)"}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => nameOf(frames[i]),
       },
-      { key: "place", title: "place", isMinor: true, minPx: 88, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+      { key: "place", title: "place", isMinor: true, minPx: 80, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
     ];
   }, [rows]);
   return (
@@ -97,14 +103,14 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
       sort={sort}
       onSort={setSort}
       filter={get(state, "search") ?? ""}
-      text={(i) => rows[i].stack.map((f) => f.function).join(" ").toLowerCase() + ` ${rows[i].thread.toLowerCase()}`}
+      text={(i) => rows[i].stack.map(frameName).join(" ").toLowerCase() + ` ${rows[i].thread.toLowerCase()}`}
       onOpen={(i) => {
         const frame = frameOf(rows[i]);
         if (rows[i].site !== undefined) ask.go({ set: { pick: `site:${rows[i].site}` } });
-        else if (frame) ask.go({ set: { pick: `function:${frame.function}` } });
+        else if (frame && frameName(frame) !== "") ask.go({ set: { pick: `function:${frameName(frame)}` } });
       }}
       note={rows.length >= MAX_BLOCKS ? <span class="quiet">the first {count(MAX_BLOCKS)} of the window; choose a window or a filter for others</span> : undefined}
-      empty={<Empty title="No blocks" why="Nothing was allocated in the chosen window, or nothing passes the filters." />}
+      empty=""
     />
   );
 }

@@ -8,6 +8,7 @@ import { get, question, type State } from "../model/state";
 import { bytes, count, plural, signedBytes, signedCount } from "../model/units";
 import { visible } from "../model/visible";
 import { openFunction } from "../widgets/flame_items";
+import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
 import { Choice } from "../widgets/switches";
@@ -17,6 +18,11 @@ import { Picture } from "./flame";
 const ROWS = 500;
 
 export function CompareView({ state, ask }: ViewProps) {
+  if (ask.isFile && !ask.trace.old) return <Empty title="Compare" why="This file has one recording and the answers about it. To compare two windows or two recordings, start silt view FILE, or silt view BEFORE AFTER." />;
+  return <Comparison state={state} ask={ask} />;
+}
+
+function Comparison({ state, ask }: ViewProps) {
   const sides = sidesOf(state, ask.trace);
   const keys = sides.kind === "none" ? null : oldKeys(state, sides);
   const isTable = get(state, "shape") === "table";
@@ -51,7 +57,7 @@ function Choose({ ask }: { ask: Ask }) {
   return (
     <div class="empty">
       <h2>Two windows of this recording</h2>
-      <p>Compare what one stretch of time allocated or held with what the next one did. To compare with another recording, start <code>silt view OLD NEW</code>.</p>
+      <p>Compare what one stretch of time allocated or held with what the next one did. To compare with another recording, start <code>silt view BEFORE AFTER</code>.</p>
       <p class="switches">
         <button type="button" class="button is-main" onClick={() => ask.go(halves(ask.trace))}>First half, second half</button>
         {made.map((each) => <button type="button" class="button" key={each.text} onClick={() => ask.go(each.change)}>{visible(each.text)}</button>)}
@@ -66,7 +72,7 @@ function SidePicker({ state, ask, sides }: ViewProps & { sides: Sides }) {
     return (
       <p class="quiet">
         <b>Before</b> {visible(ask.trace.old?.file ?? "")} · <b>Now</b> {visible(ask.trace.file)}{" "}
-        <button type="button" class="link" onClick={() => ask.go(halves(ask.trace))}>compare two windows of the newer instead</button>
+        {!ask.isFile && <button type="button" class="link" onClick={() => ask.go(halves(ask.trace))}>compare two windows of the newer instead</button>}
       </p>
     );
   }

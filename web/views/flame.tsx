@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Flame: where the memory of the window comes from, as boxes.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { useAnswer } from "../api/use";
-import { foldRecursion } from "../model/flame_fold";
-import { get, question } from "../model/state";
+import { foldRecursion, groupBoxes } from "../model/flame_fold";
+import { get, question, type State } from "../model/state";
 import { Empty } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
 import { FlameKeys } from "../widgets/flame_keys";
@@ -13,10 +13,19 @@ import { Pending } from "../widgets/pending";
 import { Choice, Switch } from "../widgets/switches";
 import type { Flame as FlameAnswer } from "../api/flame";
 
+const MAX_BOXES = 200000;
+
 export function FlameView({ state, ask }: ViewProps) {
   const isReversed = get(state, "reverse") !== undefined;
   const isFull = get(state, "full") !== undefined;
-  const answered = useAnswer(ask, "flame", question(state, { reverse: isReversed, full: isFull }));
+  const boxes = boxesOf(state);
+  const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line" });
+  const answered = useAnswer(ask, "flame", keys);
+  const [isNear, setNear] = useState(false);
+  const hasRest = answered.answer !== null && !answered.isStale && answered.answer.rest.some((n) => n > 0);
+  // What a picture puts together is asked for once somebody goes nearer.
+  const finer = useAnswer(ask, "flame", isNear && hasRest && !ask.isFile && !ask.isDragging ? [...keys, ["boxes", String(MAX_BOXES)]] : null);
+  useEffect(() => setNear(false), [answered.answer]);
   const set = (key: string, value: string | null): void => ask.go({ set: { [key]: value } });
   return (
     <div class="flame-view">
@@ -25,6 +34,8 @@ export function FlameView({ state, ask }: ViewProps) {
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
+          <Choice label="A box for each" value={boxes} onChoose={(v) => ask.go({ set: { boxes: v === "function" ? null : v, zoom: null } })}
+                  of={[["function", "Function"], ["line", "Line"], ["module", "Module"], ["crate", "Crate"]]} />
           <Choice label="Direction" value={get(state, "layout") === "flame" ? "flame" : "icicle"} onChoose={(v) => set("layout", v === "flame" ? v : null)}
                   of={[["icicle", "Downwards"], ["flame", "Upwards"]]} />
           <Switch on={get(state, "fold") !== undefined} onTurn={(on) => set("fold", on ? "1" : null)}
@@ -36,22 +47,35 @@ export function FlameView({ state, ask }: ViewProps) {
           </Switch>
         </div>
       </div>
-      <Pending of={answered}>{(answer) => <Picture answer={answer} state={state} ask={ask} />}</Pending>
+      <Pending of={answered}>{(answer) => <Picture answer={answer} finer={finer.answer} onNear={() => setNear(true)} state={state} ask={ask} />}</Pending>
     </div>
   );
 }
 
+type Boxes = "function" | "line" | "module" | "crate";
+
+/** What has a box. A crate is an outermost C++ namespace, too. */
+function boxesOf(state: State): Boxes {
+  const chosen = get(state, "boxes");
+  return chosen === "line" || chosen === "module" || chosen === "crate" ? chosen : "function";
+}
+
 /** One answer drawn, with what its colours mean. Compare draws its difference with it, too. */
-export function Picture({ answer, state, ask }: ViewProps & { answer: FlameAnswer }) {
+export function Picture({ answer, finer, onNear, state, ask }: ViewProps & { answer: FlameAnswer; finer?: FlameAnswer | null; onNear?: () => void }) {
   const isFolded = get(state, "fold") !== undefined;
-  const columns = useMemo(() => (isFolded ? foldRecursion(answer) : answer), [answer, isFolded]);
+  const drawn = finer ?? answer;
+  const boxes = boxesOf(state);
+  const columns = useMemo(() => {
+    const grouped = boxes === "module" || boxes === "crate" ? groupBoxes(drawn, boxes) : drawn;
+    return isFolded ? foldRecursion(grouped) : grouped;
+  }, [drawn, boxes, isFolded]);
   if (answer.parent.length < 2)
     return <Empty title="Nothing to draw" why="No block of this window passes the filters. Widen the window or take a filter away." />;
   return (
     <>
-      <Flame columns={columns} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
+      <Flame columns={columns} isFiner={drawn !== answer} onNear={onNear} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
              isUpward={get(state, "layout") === "flame"} onZoom={(zoom, how) => ask.go({ set: { zoom: zoom === "" ? null : zoom } }, how)}
-             itemsFor={(tree, box) => boxItems(ask, tree, box)} onOpen={(tree, box) => openBox(ask, tree, box)} />
+             itemsFor={(tree, box) => boxItems(ask, tree, box, boxes)} onOpen={boxes === "function" || boxes === "line" ? (tree, box) => openBox(ask, tree, box) : undefined} />
       <FlameKeys of={answer} />
       {answer.doubts.map((doubt) => <p class="quiet" key={doubt}>{doubt}</p>)}
     </>

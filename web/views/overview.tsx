@@ -3,36 +3,34 @@
 import type { ViewProps } from "../api/ask";
 import type { Lifetimes, Sizes } from "../api/common";
 import type { Finding, Report } from "../api/report";
-import { useAnswer } from "../api/use";
+import { useAnswer, type Answered } from "../api/use";
 import { METRIC_WORDS } from "../model/chips";
+import { emptiness } from "../model/emptiness";
 import { place } from "../model/spread";
 import { get, question } from "../model/state";
-import { stepOf } from "../model/step";
+import { fileCan, stepOf } from "../model/step";
 import { bytes, count, duration, plural, share } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "../widgets/bars";
 import { Name } from "../widgets/name";
-import { Pending } from "../widgets/pending";
+import { Pending, ProgressLine } from "../widgets/pending";
 import { Spark } from "../widgets/spark";
 
 const SEVERITY: Readonly<Record<Finding["severity"], string>> = { problem: "Problem", "worth-knowing": "Worth knowing", note: "Note" };
 const CARD_COLUMNS = 80;
 const LARGEST = 5;
 
+/** Figures come at once; what stands out is looked for meanwhile. */
 export function OverviewView({ state, ask }: ViewProps) {
-  const asked = useAnswer(ask, "report", question(state, { by: null }));
+  const whole = useAnswer(ask, "report", question(state, { by: null }));
+  const brief = useAnswer(ask, "report", ask.isFile ? null : question(state, { by: null, coarse: true }));
+  const isBrief = whole.isStale && !whole.error && brief.answer !== null && !brief.error;
   return (
-    <Pending of={asked}>
+    <Pending of={isBrief ? brief : whole}>
       {(report) => (
         <div class="overview">
           <Headline text={report.headline} />
-          {report.findings.length > 0 ? (
-            <div class="cards">
-              {report.findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
-            </div>
-          ) : (
-            <p class="quiet">No finding: nothing grows, leaks or is temporary to a degree that stands out.</p>
-          )}
+          <Findings of={whole} state={state} ask={ask} />
           <Totals report={report} />
           <div class="overview-parts">
             <Largest state={state} ask={ask} />
@@ -43,6 +41,26 @@ export function OverviewView({ state, ask }: ViewProps) {
         </div>
       )}
     </Pending>
+  );
+}
+
+function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
+  const findings = of.answer?.findings;
+  return (
+    <div class={of.isStale && findings ? "findings is-stale" : "findings"} aria-busy={of.isStale}>
+      {of.isStale && (
+        <>
+          <p class="quiet">Looking for what grows, leaks or is temporary</p>
+          <ProgressLine share={of.progress ?? 0} />
+        </>
+      )}
+      {findings && findings.length > 0 && (
+        <div class="cards">
+          {findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
+        </div>
+      )}
+      {findings?.length === 0 && <p class="quiet">{of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
+    </div>
   );
 }
 
@@ -65,7 +83,8 @@ function splitSubject(finding: Finding): readonly [subject: string, rest: string
 }
 
 function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
-  const step = stepOf(finding);
+  const next = stepOf(finding);
+  const step = next && (!ask.isFile || fileCan(next.change)) ? next : null;
   const [subject, rest] = splitSubject(finding);
   const site = ask.isFile ? undefined : finding.site?.site; // a file knows the whole timeline alone
   const history = useAnswer(ask, "timeline", site ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["site", String(site)]] : null);
@@ -88,11 +107,11 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
 function Totals({ report }: { report: Report }) {
   const t = report.totals;
   const figures: readonly (readonly [value: string, name: string])[] = [
-    [bytes(t.peak_live_bytes), `peak, at ${duration(t.peak_at_s)}`],
+    [bytes(t.peak_live_bytes), t.peak_live_bytes > 0 ? `peak, at ${duration(t.peak_at_s)}` : "peak"],
     [bytes(t.end_live_bytes), `at the end, ${plural(t.end_live_blocks, "block")}`],
     [bytes(t.bytes_allocated), "allocated"],
-    [count(t.allocations), "allocations"],
-    [share(t.temporary_allocations, t.allocations), "temporary"],
+    [count(t.allocations), t.allocations === 1 ? "allocation" : "allocations"],
+    ...(t.allocations > 0 ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
     [bytes(t.peak_rss_bytes), "resident at most"],
     [count(t.threads), t.threads === 1 ? "thread" : "threads"],
     ...(Number.isFinite(t.sites) ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
@@ -120,7 +139,7 @@ function Largest({ state, ask }: ViewProps) {
           const column = { peak: table.peak_bytes, end: table.end_bytes, allocated: table.allocated_bytes, count: table.count, temporary: table.temporary, growth: table.growth_bytes }[metric] ?? table.peak_bytes;
           const isCount = metric === "count" || metric === "temporary";
           const most = Math.max(1, ...column.map(Math.abs));
-          if (table.rows === 0) return <p class="quiet">No block is selected: remove a filter, or choose another window.</p>;
+          if (table.rows === 0) return <p class="quiet">{emptiness(state, ask.trace).why}</p>;
           return (
             <div role="list">
               {column.slice(0, LARGEST).map((value, i) => (
@@ -131,7 +150,7 @@ function Largest({ state, ask }: ViewProps) {
                   <span class="largest-value number">{isCount ? count(value) : bytes(value)}</span>
                 </button>
               ))}
-              <button class="link" onClick={() => ask.go({ view: "sites" })}>all {plural(table.rows_in_all, "call path")}</button>
+              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": null } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
             </div>
           );
         }}
@@ -154,8 +173,9 @@ function SizesPart({ sizes }: { sizes: Sizes }) {
 }
 
 function LifetimesPart({ lifetimes }: { lifetimes: Lifetimes }) {
-  const used = lifetimes.buckets;
-  if (!used.some((b) => b.blocks > 0)) return null;
+  const filled = lifetimes.buckets.map((b, i) => (b.blocks > 0 ? i : -1)).filter((i) => i >= 0);
+  if (filled.length === 0) return null;
+  const used = lifetimes.buckets.slice(filled[0], filled[filled.length - 1] + 1);
   const last = used[used.length - 1];
   return (
     <section class="part">

@@ -3,7 +3,6 @@
 import type { Table as TableAnswer } from "../api/table";
 import { estimate, place } from "../model/spread";
 import { bytes, count, share, signedBytes } from "../model/units";
-import { Name } from "../widgets/name";
 import { Spark } from "../widgets/spark";
 import type { Column } from "../widgets/table";
 
@@ -72,7 +71,8 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   const columns: Column[] = [
     {
       key: "name", title: GROUP_WORDS[answer.group_by] ?? answer.group_by, minPx: 176, grow: 3, values: answer.label.map(name),
-      cell: (row) => (isCode ? <Name text={name(answer.label[row])} /> : name(answer.label[row])),
+      look: isCode ? "name" : undefined,
+      cell: (row) => name(answer.label[row]),
       tip: (row) => (answer.group_by === "site" || answer.group_by === "function" ? name(answer.function[row]) : name(answer.label[row])) || name(answer.label[row]),
       copy: (row) => name(answer.label[row]),
     },
@@ -80,7 +80,8 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   if (answer.group_by === "site" || answer.group_by === "function")
     columns.push({
       key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, values: answer.file.map((file, row) => place(name(file), answer.line[row]) || name(answer.module[row])),
-      cell: (row) => <span class="quiet">{place(name(answer.file[row]), answer.line[row]) || name(answer.module[row]).replace(/^.*\//, "")}</span>,
+      look: "quiet",
+      cell: (row) => place(name(answer.file[row]), answer.line[row]) || name(answer.module[row]).replace(/^.*\//, ""),
       tip: wholePlace,
       copy: wholePlace,
     });
@@ -96,7 +97,7 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
       key: "spark", title: "over time", hint: "Live bytes over the window, of the largest rows", minPx: SPARK_PX + 16,
       cell: (row) => {
         const values = histories.get(identity(answer, row));
-        return values ? <Spark values={values} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";
+        return values ? <Spark values={values} at_s={first.spark_at_s} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";
       },
     });
   return columns;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Every call path, or whatever they are grouped by, with all metrics: the table that sorts, filters and copies.
 import { useMemo } from "preact/hooks";
-import type { ViewProps } from "../api/ask";
+import { hasSource, type ViewProps } from "../api/ask";
 import type { Table as TableAnswer } from "../api/table";
 import { useAnswer } from "../api/use";
+import { FILE_GROUPS } from "../model/columns_table";
 import { get, question } from "../model/state";
 import { formatSort, parseSort } from "../model/table_rows";
 import { count } from "../model/units";
-import { Empty } from "../widgets/empty";
+import { NoBlocks } from "../widgets/empty";
 import { Pending } from "../widgets/pending";
 import { Table } from "../widgets/table";
 import { GROUP_WORDS, siteColumns } from "./site_columns";
@@ -55,7 +56,7 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
   const pickOf = (row: number): string | null => {
     const key = answer.names[answer.key[row]] ?? "";
     if (answer.filter_key && key !== "") return `${answer.filter_key}:${key}`;
-    return answer.site[row] > 0 ? `site:${answer.site[row]}` : null; // no filter selects it: one of its call paths
+    return answer.site[row] > 0 && answer.call_paths[row] === 1 ? `site:${answer.site[row]}` : null; // one call path alone is the row
   };
   const pick = get(state, "pick");
   const filter = get(state, "search") ?? "";
@@ -71,12 +72,14 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
       text={text}
       isPicked={(row) => pick !== undefined && pickOf(row) === pick}
       onOpen={(row) => {
-        const to = pickOf(row);
+        const to = pickOf(row), file = answer.names[answer.file[row]] ?? "", line = answer.line[row], label = answer.names[answer.label[row]] ?? "";
         if (to) ask.go({ set: { pick: to } });
+        else if (answer.group_by === "line" && file !== "" && line > 0 && !ask.isFile) ask.go({ view: "source", set: { what: `${file}:${line}` } });
+        else if (answer.group_by === "crate" && label !== "") ask.go({ set: { "group-by": "function", search: label, sort: null } });
       }}
       onKey={(event, row) => {
         const name = answer.names[answer.function[row]] ?? "";
-        if (event.key !== "s" || name === "" || !isCode(answer)) return false;
+        if (event.key !== "s" || !isCode(answer) || !hasSource(ask, name)) return false;
         ask.go({ view: "source", set: { what: name } });
         return true;
       }}
@@ -85,7 +88,7 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
           <label class="field">
             group by{" "}
             <select value={groupBy} onChange={(event) => ask.go({ set: { "group-by": event.currentTarget.value, sort: null } })}>
-              {ask.trace.group_by.map((name) => (
+              {ask.trace.group_by.filter((name) => !ask.isFile || (FILE_GROUPS as readonly string[]).includes(name)).map((name) => (
                 <option key={name} value={name}>{GROUP_WORDS[name] ?? name}</option>
               ))}
             </select>
@@ -107,9 +110,7 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
       }
       note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
       empty={
-        <Empty title="No blocks" why="Nothing in the chosen window and process passes the filters.">
-          <button type="button" class="button" onClick={() => ask.go({ clear: true })}>Show everything</button>
-        </Empty>
+        <NoBlocks state={state} ask={ask} />
       }
     />
   );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A function's source with the bytes of each line beside it. Without the file: where it was looked for, and which option gives the path.
 import { useMemo, useState } from "preact/hooks";
-import type { ViewProps } from "../api/ask";
+import { hasSource, type ViewProps } from "../api/ask";
 import type { Source, SourceFile } from "../api/source";
 import type { Figures } from "../api/common";
 import { useAnswer } from "../api/use";
@@ -10,7 +10,8 @@ import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
 import { place, shortName } from "../model/spread";
 import { amount, bytes, count, share } from "../model/units";
-import { Empty } from "../widgets/empty";
+import { visible } from "../model/visible";
+import { Empty, NoBlocks } from "../widgets/empty";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
 
@@ -26,20 +27,21 @@ export function SourceView({ state, ask }: ViewProps) {
   // Without a subject the function that holds the most.
   const largest = useAnswer(ask, "table", subject === undefined ? question(state, { "group-by": "function", rows: 30 }) : null);
   const answer = largest.answer;
-  const row = answer ? answer.function.findIndex((_, i) => answer.names[answer.file[i]] !== "" && answer.names[answer.key[i]] !== "") : -1;
+  const row = answer ? answer.function.findIndex((_, i) => answer.names[answer.file[i]] !== "" && answer.names[answer.key[i]] !== "" && hasSource(ask, answer.names[answer.function[i]])) : -1;
   const what = subject ?? (answer && row >= 0 ? answer.names[answer.function[row]] : undefined);
   const asked = useAnswer(ask, "source", what !== undefined ? question(state, { what }) : null);
   if (what === undefined) {
-    if (subject === undefined && largest.isStale) return null;
+    if (!answer || answer.rows === 0) return <Pending of={largest}>{() => <NoBlocks state={state} ask={ask} />}</Pending>;
     return (
-      <Empty title="No source lines" why="No function in the chosen window has a known source file. Lines need debug information: build with -g, or give debug files to silt symbolize.">
+      <Empty title="No source lines" why={ask.isFile && answer.file.some((file) => answer.names[file] !== "") ? "This file has the source of the functions that hold most at the peak. To see others, start silt view FILE."
+        : "No function of what is chosen has a known source line. Lines come from debug information: build with -g, or give debug files to silt symbolize."}>
         <button type="button" class="button" onClick={() => ask.go({ view: "sites", set: { "group-by": "function" } })}>Show functions</button>
       </Empty>
     );
   }
   return (
     <div class="source">
-      <form
+      {!ask.isFile && <form
         class="source-what"
         onSubmit={(event) => {
           event.preventDefault();
@@ -52,9 +54,24 @@ export function SourceView({ state, ask }: ViewProps) {
           <input key={what} class="field-text is-wide mono" name="what" type="text" defaultValue={what} spellcheck={false} />
         </label>
         <button type="submit" class="button">Show</button>
-      </form>
+      </form>}
+      {ask.isFile && <FileSources ask={ask} what={what} />}
       <Pending of={asked}>{(source) => <SourceFiles source={source} ask={ask} state={state} />}</Pending>
     </div>
+  );
+}
+
+/** A page in one file has some functions: one chooses among them. */
+function FileSources({ ask, what }: { ask: ViewProps["ask"]; what: string }) {
+  const all = [...(ask.sources ?? [])];
+  return (
+    <label class="field source-what">
+      function{" "}
+      <select value={what} onChange={(event) => ask.go({ set: { what: event.currentTarget.value } })}>
+        {!all.includes(what) && <option value={what}>{visible(what)}</option>}
+        {all.map((name) => <option key={name} value={name}>{visible(name)}</option>)}
+      </select>
+    </label>
   );
 }
 
@@ -73,11 +90,11 @@ function SourceFiles({ source, ask, state }: { source: Source } & ViewProps) {
     <>
       {source.total && (
         <h1 class="headline">
-          {source.function ?? place(source.files[0]?.file ?? "", source.line ?? 0)}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
+          {visible(source.function ?? place(source.files[0]?.file ?? "", source.line ?? 0))}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
           {amount(whole, unit)} {METRIC_WORDS[source.metric] ?? source.metric}.
         </h1>
       )}
-      {source.files.length === 0 && <Empty title="No lines" why="The call paths through it have no line numbers. Build with -g, or give debug files to silt symbolize." />}
+      {source.files.length === 0 && <Empty title="No source lines" why="Its call paths have no line numbers. Lines come from debug information: build with -g, or give debug files to silt symbolize." />}
       {source.files.map((file) => (
         <Listing key={file.file} file={file} metric={source.metric} ask={ask} state={state} />
       ))}
@@ -99,7 +116,7 @@ function Missing({ file }: { file: SourceFile }) {
         </p>
       )}
       <p>
-        Start silt view with <code>--source-dir DIR</code> to look below a directory, or with <code>--map OLD=NEW</code> if the tree has moved.
+        Start silt view with <code>--source-dir DIR</code> to look below a directory, or with <code>--map BEFORE=NOW</code> if the tree has moved.
       </p>
     </div>
   );

@@ -4,11 +4,15 @@ import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import type { ProcessLife, Threads } from "../api/threads";
 import { useAnswer } from "../api/use";
+import { hasSource } from "../api/ask";
+import { frameName } from "../model/frame_name";
 import { processTree, timeTicks } from "../model/process_tree";
 import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
+import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration, plural } from "../model/units";
+import { bytes, count, duration, plural, share } from "../model/units";
+import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
@@ -20,7 +24,8 @@ export function ThreadsView({ state, ask }: ViewProps) {
     <Pending of={asked}>
       {(answer) => (
         <div class="threads">
-          <h1 class="headline">{sentence(answer)}</h1>
+          <h1 class="headline">{visible(sentence(answer))}</h1>
+          {answer.note !== null && <p class="quiet">{answer.note}</p>}
           <section>
             <h2>Threads</h2>
             <ThreadTable answer={answer} state={state} ask={ask} />
@@ -40,14 +45,15 @@ export function ThreadsView({ state, ask }: ViewProps) {
 }
 
 function sentence(a: Threads): string {
-  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.processes_in_all, "process").replace("processs", "processes")}`;
+  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.pids_in_all, "process", "processes")}`;
+  if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.pids_in_all, "process", "processes")}.`;
   if (!a.has_figures || a.threads.length === 0) return `${who}.`;
   const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
   const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);
   const foreign = a.threads.reduce((sum, thread) => sum + (thread.freed_for_others ?? 0), 0);
   const frees = a.threads.reduce((sum, thread) => sum + (thread.frees ?? 0), 0);
-  const share = all > 0 ? Math.round((100 * (most.allocations ?? 0)) / all) : 0;
-  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share} % of the ${count(all)} allocations` : `, ${plural(all, "allocation")}`;
+  const about = a.is_estimate ? "about " : "";
+  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share(most.allocations ?? 0, all)} of the ${about}${count(all)} allocations` : `, ${about}${plural(all, "allocation")}`;
   return `${who}${first}${foreign > 0 && frees > 0 ? `; ${plural(foreign, "block")} of ${count(frees)} freed came from another thread` : ""}.`;
 }
 
@@ -79,7 +85,7 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
   return (
     <>
-      {!answer.has_figures && <p class="notice">Figures by thread would need more than 4 million events to be read. Choose a shorter window to see them.</p>}
+      {!answer.has_figures && <NoFigures state={state} ask={ask} />}
       <Table
         label="Threads"
         n={rows.length}
@@ -89,12 +95,27 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
         filter={get(state, "search") ?? ""}
         text={(i) => `${rows[i].name} ${rows[i].tid}`.toLowerCase()}
         isPicked={(i) => isIn(rows[i].tid)}
-        onOpen={(i) => ask.go({ set: { thread: isIn(rows[i].tid) ? null : String(rows[i].tid) } })}
+        onOpen={(i) => !ask.isFile && ask.go({ set: { thread: isIn(rows[i].tid) ? null : String(rows[i].tid) } })}
         maxRows={12}
-        note={<span class="quiet">Enter or a click filters everything to a thread{answer.threads_in_all > rows.length ? `; ${count(answer.threads_in_all - rows.length)} more are not shown` : ""}</span>}
+        note={<span class="quiet">{ask.isFile ? "" : "Enter or a click filters everything to a thread"}{answer.threads_in_all > rows.length ? ` ${count(answer.threads_in_all - rows.length)} more are not shown.` : ""}</span>}
         empty={<Empty title="No threads" why="No thread ran in the chosen process and window." />}
       />
     </>
+  );
+}
+
+/** Figures by thread come from events: they may be gone, never have been there, or be too many. */
+function NoFigures({ state, ask }: ViewProps) {
+  const { trace } = ask;
+  const from_s = windowOf(state, trace)?.from_s ?? 0;
+  if (!trace.has_events) return <p class="notice">The recording has totals and no events, so figures by thread are unknown.</p>;
+  if (ask.isFile) return <p class="notice">Figures by thread are not in this file: start silt view FILE to see them.</p>;
+  if (from_s >= trace.detail_from_s) return <p class="notice">Figures by thread would need more than 4 million events to be read. Choose a shorter window to see them.</p>;
+  return (
+    <p class="notice">
+      Figures by thread are known from {duration(trace.detail_from_s)} on: the trace was limited in size, and the events before are gone.{" "}
+      <button type="button" class="link" onClick={() => ask.go({ set: { at: null, from: timeText(trace.detail_from_s, 1e-6), to: null } })}>Show from there on</button>
+    </p>
   );
 }
 
@@ -119,7 +140,7 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
       {tree.map(({ process, depth, begin, end }) => (
         <div key={process.word} class={chosen === process.word ? "life is-picked" : "life"} role="row">
           <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}, pid ${process.pid}, ended: ${process.ended}`}>
-            <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{process.name || process.word}</button> <span class="quiet">{process.word}</span>
+            {ask.isFile ? visible(process.name || process.word) : <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{visible(process.name || process.word)}</button>} <span class="quiet">{process.word}</span>
           </span>
           <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * (process.totals?.peak_live_bytes ?? 0)) / most : 0}%` }} /><span class="cell-text">{process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
           <span role="cell" class="number">{process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
@@ -141,6 +162,8 @@ function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
   if (!mappings || (mappings.peak_bytes === 0 && mappings.sites.length === 0))
     return <p class="quiet">The program mapped no memory itself: everything came through its allocator.</p>;
   const most = mappings.sites.reduce((a, s) => Math.max(a, s.peak_bytes), 0);
+  const frames = mappings.sites.map((s) => s.stack[s.shown ?? 0]);
+  const nameOf = (i: number): string => (frames[i] === undefined ? "(no stack)" : frameName(frames[i]) || "(unknown)");
   return (
     <>
       <p>
@@ -151,14 +174,14 @@ function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
         n={mappings.sites.length}
         maxRows={12}
         columns={[
-          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={shortName(mappings.sites[i].stack[0]?.function ?? "(no stack)")} />, tip: (i) => mappings.sites[i].stack.map((f) => f.function).join("\n"), copy: (i) => mappings.sites[i].stack[0]?.function ?? "" },
-          { key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(mappings.sites[i].stack[0]?.file ?? "", mappings.sites[i].stack[0]?.line ?? 0)}</span> },
+          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={visible(shortName(nameOf(i)))} />, tip: (i) => mappings.sites[i].stack.map((f) => frameName(f) || "(unknown)").join("\n"), copy: nameOf },
+          { key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span> },
           { key: "peak", title: "at most", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].peak_bytes), share: (i) => (most > 0 ? mappings.sites[i].peak_bytes / most : 0), copy: (i) => String(mappings.sites[i].peak_bytes) },
           { key: "end", title: "at end", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].end_bytes), copy: (i) => String(mappings.sites[i].end_bytes) },
         ]}
         onOpen={(i) => {
-          const frame = mappings.sites[i].stack[0];
-          if (frame && frame.file !== "") ask.go({ view: "source", set: { what: frame.function } });
+          const frame = frames[i];
+          if (frame && frame.file !== "" && hasSource(ask, frameName(frame))) ask.go({ view: "source", set: { what: frameName(frame) } });
         }}
         empty=""
       />

@@ -4,13 +4,14 @@ import { useMemo } from "preact/hooks";
 import { Refused, type Ask, type ViewProps } from "../api/ask";
 import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
 import { useAnswer } from "../api/use";
+import { frameName, nearText } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
 import { get, question, type State } from "../model/state";
 import { growRows } from "../model/tree_rows";
 import { bytes, count, plural, share, signedBytes } from "../model/units";
 import { visible } from "../model/visible";
 import { copyText } from "../widgets/clipboard";
-import { Empty } from "../widgets/empty";
+import { Empty, NoBlocks } from "../widgets/empty";
 import { functionItems, openFunction } from "../widgets/flame_items";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
@@ -66,7 +67,7 @@ function checkedTree(answer: unknown): { answer: TreeAnswer | null; error: Refus
 }
 
 function nameOf(node: TreeNode): string {
-  return node.rest_of_children !== undefined ? `${plural(node.rest_of_children, "more")}`.replace(/mores$/, "more") : visible(node.function || (node.module ? `code of ${node.module}` : "no call path"));
+  return node.rest_of_children !== undefined ? plural(node.rest_of_children, "more", "more") : visible(frameName(node) || (node.module ? `code of ${node.module}` : "no call path"));
 }
 
 function placeOf(node: TreeNode): string {
@@ -85,17 +86,18 @@ function besideOf(node: TreeNode, metric: string): number {
 
 function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: Ask }) {
   const { nodes, metric } = answer;
+  const isAbout = get(state, "callers") ?? get(state, "callees") ?? "";
   const places = useMemo(() => new Map(nodes.map((node, i) => [node.id, i])), [nodes]);
   const value = useMemo(() => nodes.map((node) => node.total.value), [nodes]);
   const tree = useMemo(() => growRows({ parent: nodes.map((node) => (node.parent === null ? -1 : (places.get(node.parent) ?? -1))), value }), [nodes]);
   const pattern = searchPattern(get(state, "search") ?? "");
   const text = pattern && get(state, "search") ? pattern.source : "";
-  const found = useMemo(() => (text && pattern ? new Set(nodes.map((_, i) => i).filter((i) => i > 0 && pattern.test(nodes[i]!.function ?? ""))) : null), [nodes, text]);
+  const found = useMemo(() => (text && pattern ? new Set(nodes.map((_, i) => i).filter((i) => i > 0 && pattern.test(frameName(nodes[i]!)))) : null), [nodes, text]);
   const isCount = metric === "count" || metric === "temporary";
   const amount = (n: number): string => (isCount ? count(n) : metric === "growth" ? signedBytes(n) : bytes(n));
   const whole = nodes.reduce((sum, node) => (node.parent === 0 ? sum + Math.abs(node.total.value) : sum), 0);
   if (nodes.length < 2)
-    return <Empty title="No call paths" why="No block of this window passes the filters. Widen the window or take a filter away." />;
+    return isAbout ? <Empty title="No call paths" why={`No block of what is chosen has ${visible(isAbout)} in its call path.`} /> : <NoBlocks state={state} ask={ask} />;
   const path = (node: number): string => {
     const line: string[] = [];
     for (let at = node; at > 0; at = tree.parent[at]!) line.unshift(`${nameOf(nodes[at]!)}  (${placeOf(nodes[at]!)})`);
@@ -104,7 +106,7 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
   return (
     <>
       <Tree label="Call paths" tree={tree} value={value} heading="function" found={found}
-            name={(i) => <>{nodes[i]!.guess && <span class="quiet" title="The nearest name before it: the function itself has none">near </span>}<Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
+            name={(i) => <><Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{nearText(nodes[i]!) !== "" ? <span title="The nearest name before it: the function itself has none">{visible(nearText(nodes[i]!))}</span> : placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
             title={(i) => nameOf(nodes[i]!)}
             columns={[
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
@@ -112,9 +114,9 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
               { title: "self", hint: "requested by this function itself", cell: (i) => { const self = nodes[i]!.self?.value ?? 0; return self === 0 ? "" : amount(self); } },
               { title: isCount || metric === "allocated" ? "allocations" : "blocks", cell: (i) => count(besideOf(nodes[i]!, metric)) },
             ]}
-            itemsFor={(i) => (nodes[i]!.function ? [...functionItems(ask, nodes[i]!.function ?? ""), { text: "Copy call path", key: "c", run: () => void copyText(path(i)) }] : [])}
-            onOpen={(i) => nodes[i]!.function && openFunction(ask, nodes[i]!.function ?? "")} onCopy={(i) => void copyText(path(i))} />
-      <p class="quiet tree-note">{found ? `${plural(found.size, "row")} match. ` : ""}Calls under {MIN_SHARE_PCT} % of the window are put together.</p>
+            itemsFor={(i) => (frameName(nodes[i]!) ? [...functionItems(ask, frameName(nodes[i]!)), { text: "Copy call path", key: "c", run: () => void copyText(path(i)) }] : [])}
+            onOpen={(i) => frameName(nodes[i]!) && openFunction(ask, frameName(nodes[i]!))} onCopy={(i) => void copyText(path(i))} />
+      <p class="quiet tree-note">{found ? `${plural(found.size, "row matches", "rows match")}. ` : ""}Calls under {MIN_SHARE_PCT} % of the window are put together.</p>
     </>
   );
 }

@@ -159,7 +159,7 @@ export class Chart {
     ctx.textBaseline = "alphabetic";
     this.drawLives(trace);
     const marks = trace.marks.map((mark) => ({ at: this.x(mark.time_s), text: `@${visible(mark.name)}`, colour: this.colours("--text") }));
-    const peak = { at: shown.process === "all" ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
+    const peak = { at: shown.process === "all" && trace.peak.bytes > 0 ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
     let free_px = -Infinity;
     for (const flag of [...marks, peak].filter((f): f is typeof f & { at: number } => f.at !== null).sort((a, b) => a.at - b.at)) {
       ctx.strokeStyle = flag.colour;
@@ -170,7 +170,7 @@ export class Chart {
       ctx.lineTo(flag.at, bbox.top + bbox.height);
       ctx.stroke();
       const width = ctx.measureText(flag.text).width;
-      const left = Math.min(flag.at + 3 * devicePixelRatio, bbox.left + bbox.width - width + 20 * devicePixelRatio);
+      const left = Math.min(flag.at + 3 * devicePixelRatio, bbox.left + bbox.width - width + 20 * devicePixelRatio, ctx.canvas.width - width - 4 * devicePixelRatio);
       if (left < free_px) continue; // the line stays, its name is told where there is room
       ctx.fillText(flag.text, left, bbox.top - 4 * devicePixelRatio);
       free_px = left + width + 6 * devicePixelRatio;

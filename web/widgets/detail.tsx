@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The detail pane: everything about the call path, function or group that is picked. It opens from `pick` in the state.
 import { useEffect, useRef } from "preact/hooks";
-import type { ViewProps } from "../api/ask";
+import { hasSource, type Ask, type ViewProps } from "../api/ask";
 import type { Frame, Lifetimes, Sizes } from "../api/common";
 import type { Detail } from "../api/detail";
 import { useAnswer } from "../api/use";
+import { frameName, nearText } from "../model/frame_name";
 import { exactly, picked, type Pick } from "../model/pick";
-import { moment, place, shortName } from "../model/spread";
+import { baseName, moment, place, shortName } from "../model/spread";
 import { question } from "../model/state";
 import { bytes, count, duration, plural } from "../model/units";
+import { visible } from "../model/visible";
 import { Bars } from "./bars";
 import { copyText } from "./clipboard";
 import { Name } from "./name";
@@ -40,7 +42,7 @@ export function DetailPane({ state, ask }: ViewProps) {
         <h2>{TITLES[pick.kind] ?? pick.kind}</h2>
         <button type="button" class="button is-plain" aria-label="Close the detail" onClick={() => ask.go({ set: { pick: null } })}>✕</button>
       </header>
-      {pick.name !== "" && <p class="detail-name mono" title={pick.name}>{pick.name}</p>}
+      {pick.name !== "" && <p class="detail-name mono" title={visible(pick.name)}>{visible(pick.name)}</p>}
       <Pending of={asked}>{(detail) => <Body detail={detail} pick={pick} state={state} ask={ask} />}</Pending>
     </aside>
   );
@@ -50,22 +52,23 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
   const peak = detail.unfiltered?.peak_live_bytes ?? ask.trace.peak.bytes;
   return (
     <>
+      {pick.name === "" && <Requester detail={detail} ask={ask} />}
       <p class="detail-sentence">{detail.sentence}</p>
       {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
-      {detail.without && detail.stacks_in_all > 0 && (
+      {detail.without && detail.stacks_in_all > 0 && bytes(detail.without.peak_live_bytes) !== bytes(peak) && (
         <p>
           Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
           {bytes(detail.without.end_live_bytes)}.
         </p>
       )}
       <div class="detail-links">
-        {pick.key !== "process" && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [[pick.key, pick.value]] })}>Filter to it</button>}
-        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [["not-function", pick.value]] })}>Hide it</button>}
-        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
-        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.value, shape: "callers" } })}>Callers</button>}
+        {pick.key !== "process" && !ask.isFile && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [[pick.key, pick.value]] })}>Filter to it</button>}
+        {pick.kind === "function" && !ask.isFile && <button type="button" class="button" onClick={() => ask.go({ set: { pick: null }, add: [["not-function", pick.value]] })}>Hide it</button>}
+        {pick.kind === "function" && isFunction(pick.name) && hasSource(ask, pick.name) && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
+        {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.name, callees: null, shape: "callers" } })}>Callers</button>}
       </div>
       {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} />}
-      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
+      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} requester={detail.requester ?? 0} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
       {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
       {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
       {detail.threads && detail.threads.length > 0 && <ThreadList threads={detail.threads} />}
@@ -73,11 +76,16 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
       {detail.unknown.length > 0 && (
         <section>
           <h3>Unknown</h3>
-          {detail.unknown.map((text) => <p key={text} class="quiet">{text}. A shorter window may be answered.</p>)}
+          {detail.unknown.map((text) => <p key={text} class="quiet">{text}.{!ask.isFile && " A shorter window may be answered."}</p>)}
         </section>
       )}
     </>
   );
+}
+
+/** A place such as app+0x1234 has no source. */
+function isFunction(name: string): boolean {
+  return !/(^|\+)0x[0-9a-f]+$/.test(name);
 }
 
 function History({ history }: { history: NonNullable<Detail["history"]> }) {
@@ -86,39 +94,69 @@ function History({ history }: { history: NonNullable<Detail["history"]> }) {
   return (
     <section>
       <h3>Live over time <span class="quiet">at {count(history.at_s.length)} moments, highest {bytes(most)}</span></h3>
-      <div class="detail-chart"><Spark values={history.live_bytes} width={320} height={64} label={`Live bytes over time, at most ${bytes(most)}`} /></div>
+      <div class="detail-chart"><Spark values={history.live_bytes} at_s={history.at_s} width={320} height={64} label={`Live bytes over time, at most ${bytes(most)}`} /></div>
       <p class="bars-ends quiet"><span>{moment(history.at_s[0] ?? 0)}</span><span>{moment(last)}</span></p>
     </section>
   );
 }
 
-/** Inlined frames stand a little in; every frame leads to its source and to a filter. */
-function Stack({ stack, nInAll, ask }: { stack: readonly Frame[]; nInAll: number } & ViewProps) {
-  const text = stack.map((frame) => `${frame.function}  ${place(frame.file, frame.line)}`).join("\n");
+/** What a table calls the call path, and its line: one click to the source. */
+function Requester({ detail, ask }: { detail: Detail; ask: Ask }) {
+  const frame = detail.stack?.[detail.requester ?? 0];
+  if (!frame) return null;
+  const name = frameName(frame);
+  return (
+    <p class="detail-name mono" title={visible(name)}>
+      <Name text={visible(shortName(name)) || "(unknown)"} /> <Place frame={frame} ask={ask} />
+    </p>
+  );
+}
+
+/** Inlined frames stand a little in; every frame leads to its detail, its source and a filter, so far as there is one. Machinery inside of the code that requested the memory is folded. */
+function Stack({ stack, requester, nInAll, ask }: { stack: readonly Frame[]; requester: number; nInAll: number } & ViewProps) {
+  const text = stack.map((frame) => `${frameName(frame) || "(unknown)"}  ${place(frame.file, frame.line)}`).join("\n");
+  const rows = stack.map((frame, i) => <StackFrame key={i} frame={frame} isRequester={i === requester && requester > 0} ask={ask} />);
   return (
     <section>
       <h3>
         {nInAll > 1 ? `Largest of ${count(nInAll)} call paths` : "Call path"}{" "}
         <button type="button" class="button is-plain" onClick={() => void copyText(`${text}\n`)}>copy</button>
       </h3>
-      <ol class="stack">
-        {stack.map((frame, i) => (
-          <li key={i} class={frame.inlined ? "is-inlined" : undefined}>
-            <button type="button" class="link" title={`${frame.function}\n${frame.module}`} onClick={() => ask.go({ set: { pick: `function:${frame.function}` } })}><Name text={shortName(frame.function) || "(unknown)"} /></button>
-            <span class="stack-place quiet">
-              {frame.inlined && "inlined "}
-              {frame.guess && <span title="The nearest name before it: the function itself has none">near </span>}
-              {frame.file !== "" ? (
-                <button type="button" class="link" title={`${frame.file}:${frame.line}`} onClick={() => ask.go({ view: "source", set: { what: frame.line > 0 ? `${frame.file}:${frame.line}` : frame.function } })}>{place(frame.file, frame.line)}</button>
-              ) : (
-                <span title={frame.module}>{frame.module.replace(/^.*\//, "")}</span>
-              )}{" "}
-              <button type="button" class="link" title="Only blocks whose call path contains it" onClick={() => ask.go({ add: [["function", exactly(frame.function)]] })}>filter</button>
-            </span>
-          </li>
-        ))}
-      </ol>
+      {requester > 1 && (
+        <details class="stack-machinery">
+          <summary>{plural(requester, "frame")} of machinery inside</summary>
+          <ol class="stack">{rows.slice(0, requester)}</ol>
+        </details>
+      )}
+      <ol class="stack">{requester > 1 ? rows.slice(requester) : rows}</ol>
     </section>
+  );
+}
+
+/** Leads to the source, where there is one. */
+function Place({ frame, ask }: { frame: Frame; ask: Ask }) {
+  const name = frameName(frame);
+  if (frame.file === "" || !hasSource(ask, name)) return <span class="quiet" title={visible(frame.file || frame.module)}>{visible(place(frame.file, frame.line) || baseName(frame.module))}</span>;
+  return <button type="button" class="link" title={visible(`${frame.file}:${frame.line}`)} onClick={() => ask.go({ view: "source", set: { what: frame.line > 0 && !ask.isFile ? `${frame.file}:${frame.line}` : name } })}>{visible(place(frame.file, frame.line))}</button>;
+}
+
+function StackFrame({ frame, isRequester, ask }: { frame: Frame; isRequester: boolean; ask: Ask }) {
+  const name = frameName(frame), near = nearText(frame);
+  const label = <Name text={visible(shortName(name)) || "(unknown)"} />;
+  return (
+    <li class={[frame.inlined && "is-inlined", isRequester && "is-requester"].filter(Boolean).join(" ") || undefined}>
+      {name === "" ? label : (
+        <button type="button" class="link" title={visible(`${name}\n${frame.module}`)} onClick={() => ask.go({ set: { pick: `function:${name}` } })}>{label}</button>
+      )}
+      <span class="stack-place quiet">
+        {frame.inlined && "inlined "}
+        {near !== "" && <span title="The nearest name before it: the function itself has none">{visible(near)} </span>}
+        <Place frame={frame} ask={ask} />{" "}
+        {name !== "" && !ask.isFile && (
+          <button type="button" class="link" title="Only blocks whose call path contains it" aria-label={`Filter to ${visible(name)}`} onClick={() => ask.go({ add: [["function", exactly(name)]] })}>filter</button>
+        )}
+      </span>
+    </li>
   );
 }
 

@@ -12,16 +12,20 @@ import { Menu, type MenuItem } from "./menu";
 
 export interface FlameProps {
   readonly columns: FlameColumns;
+  /** The same picture as before with more boxes: one stays where one is. */
+  readonly isFiner?: boolean;
   readonly label: string;
   readonly search: string;
   readonly zoom: string;
   /** callers below */
   readonly isUpward: boolean;
   onZoom(zoom: string, how: "push" | "replace"): void;
+  /** Only a part is in sight now. */
+  onNear?(): void;
   /** What one may do with a box, beside zooming and copying. */
   itemsFor(tree: FlameTree, box: number): readonly MenuItem[];
   /** What one keystroke or a click with a key held does with it. */
-  onOpen?(tree: FlameTree, box: number): void;
+  readonly onOpen?: ((tree: FlameTree, box: number) => void) | undefined;
 }
 
 interface Spot {
@@ -59,7 +63,11 @@ export function Flame(props: FlameProps) {
   useLayoutEffect(() => {
     if (!canvas.current || !around.current) return undefined;
     const s = new FlameStage(canvas.current, {
-      onZoom: (box, isChoice) => s.tree && zoomTo(s.tree, box, isChoice),
+      onZoom: (box, isChoice) => {
+        if (!s.tree) return;
+        zoomTo(s.tree, box, isChoice);
+        if (s.isNear() || box !== 0) latest.current.onNear?.();
+      },
       onHover: (place, x, y) => setHovered((was) => (place < 0 && was.place < 0 ? was : { place, x, y })),
       onMark: setMarked,
       onMenu: (place, x, y) => setMenu({ place, x, y }),
@@ -79,7 +87,7 @@ export function Flame(props: FlameProps) {
   }, []);
 
   useLayoutEffect(() => {
-    stage.current?.setTree(tree, at);
+    stage.current?.setTree(tree, at, props.isFiner === true);
     setMarked(-1);
     setMenu(NOWHERE);
   }, [tree]);
@@ -136,7 +144,7 @@ export function Flame(props: FlameProps) {
       </div>
       <div class="flame-around" ref={around} onKeyDown={onKey} tabIndex={0} role="tree" aria-label={`${props.label}; arrow keys move, Enter zooms, m opens a menu`}
            aria-activedescendant={markedTold ? `flame-box-${marked}` : undefined} onBlur={() => setHovered(NOWHERE)}>
-        <canvas ref={canvas} aria-hidden="true" />
+        <canvas ref={canvas} aria-hidden="true" data-boxes={tree.n} />
         {markedTold && stage.current?.layout && (
           <div class="unseen" role="treeitem" id={`flame-box-${marked}`} key={marked} aria-selected="true"
                aria-level={(tree.depth[stage.current.layout.box[marked] ?? 0] ?? 0) + 1}>

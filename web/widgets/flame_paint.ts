@@ -3,7 +3,7 @@
 import { cut } from "../model/cut";
 import { blend, changeHue, HUE, parseColour, SHADES, SHADE_OPACITY, type Rgb } from "../model/flame_colour";
 import { sumOf, type Layout } from "../model/flame_layout";
-import { FOUND, isRest, nameOf, type FlameTree, type Found } from "../model/flame_tree";
+import { FOUND, isRest, MARK, nameOf, type FlameTree, type Found } from "../model/flame_tree";
 import { boxLabel, figuresOf, moreLabel } from "../model/flame_words";
 import { visible } from "../model/visible";
 
@@ -22,11 +22,13 @@ export interface Palette {
   inkOnFound: string;
   fill: readonly string[]; // by hue and shade
   dim: readonly string[];
+  pale: readonly string[]; // code without a name
   font: string;
   cellPx: number;
 }
 
 const DIM_OPACITY = 0.35;
+const PALE_OPACITY = 0.55;
 
 /** The colours as the style sheet has them now: light or dark. */
 export function readPalette(element: Element, ctx: CanvasRenderingContext2D): Palette {
@@ -36,10 +38,12 @@ export function readPalette(element: Element, ctx: CanvasRenderingContext2D): Pa
   const paper = colour("--flame-paper");
   const fill: string[] = [];
   const dim: string[] = [];
+  const pale: string[] = [];
   for (let hue = 0; hue < HUE.n; hue++)
     for (let shade = 0; shade < SHADES; shade++) {
       const opacity = hue >= HUE.gone ? 1 : SHADE_OPACITY[shade]!;
       fill.push(blend(colour(`--flame-${hue}`), paper, opacity));
+      pale.push(blend(colour(`--flame-${hue}`), paper, opacity * PALE_OPACITY));
       dim.push(blend(colour(`--flame-${hue}`), paper, opacity * DIM_OPACITY));
     }
   const font = `12px ${style.getPropertyValue("--mono").trim() || "monospace"}`;
@@ -47,7 +51,7 @@ export function readPalette(element: Element, ctx: CanvasRenderingContext2D): Pa
   return {
     paper: text("--flame-paper"), ink: text("--flame-ink"), inkOnGone: text("--flame-ink-gone"), quiet: text("--flame-quiet"),
     focus: text("--flame-focus"), found: text("--flame-found"), inkOnFound: text("--flame-ink-found"),
-    fill, dim, font, cellPx: Math.max(1, ctx.measureText("MMMMMMMMMM").width / 10),
+    fill, dim, pale, font, cellPx: Math.max(1, ctx.measureText("MMMMMMMMMM").width / 10),
   };
 }
 
@@ -164,7 +168,8 @@ function fillOf(scene: Scene, k: number): string {
   if (state === FOUND)
     return palette.found;
   const hue = c.hue[box] ?? HUE.noPath;
-  return (state === 0 && box !== 0 ? palette.dim : palette.fill)[hue * SHADES + (c.shade[box] ?? 0)] ?? palette.quiet;
+  const isPale = ((c.marks[box] ?? 0) & MARK.unnamed) !== 0 && !c.is_change;
+  return (state === 0 && box !== 0 ? palette.dim : isPale ? palette.pale : palette.fill)[hue * SHADES + (c.shade[box] ?? 0)] ?? palette.quiet;
 }
 
 function inkOf(scene: Scene, k: number): string {
@@ -179,11 +184,20 @@ function inkOf(scene: Scene, k: number): string {
   return hue === HUE.gone || hue === HUE.fresh ? palette.inkOnGone : palette.ink;
 }
 
+/** Inlined functions are italic, async ones bold. */
+function fontOf(scene: Scene, k: number): string {
+  const marks = scene.layout.more[k] === 0 ? (scene.tree.columns.marks[scene.layout.box[k]!] ?? 0) & (MARK.inlined | MARK.async) : 0;
+  if (marks === 0)
+    return scene.palette.font;
+  return `${marks & MARK.inlined ? "italic " : ""}${marks & MARK.async ? "bold " : ""}${scene.palette.font}`;
+}
+
 /** Names, and where there is room figures: below, or at the right end. */
 function paintLabels(ctx: CanvasRenderingContext2D, scene: Scene, row: number, top: number): void {
   const { tree, layout: l, palette } = scene;
   const isHigh = scene.rowPx >= HIGH_ROW_PX;
   let style = "";
+  let face = palette.font;
   for (let k = l.rowStart[row]!; k < l.rowStart[row + 1]!; k++) {
     const left = Math.max(0, l.x[k]!);
     const width = Math.min(l.sight.px, l.x[k]! + l.width[k]!) - left - 1;
@@ -201,12 +215,17 @@ function paintLabels(ctx: CanvasRenderingContext2D, scene: Scene, row: number, t
     const figures = room < 9 ? "" : isMore ? boxLabel(tree.columns, sumOf(tree, l, k)) : scene.labels.figures(l.box[k]!);
     const isBelow = isHigh && figures !== "" && figures.length <= room;
     const middle = top + (scene.rowPx - 1) / 2;
+    const font = fontOf(scene, k);
+    if (font !== face)
+      ctx.font = face = font;
     ctx.fillText(text, left + PAD_PX, isBelow ? middle - 7 : middle);
     if (isBelow)
       ctx.fillText(figures, left + PAD_PX, middle + 8);
     else if (!isHigh && figures !== "" && text.length + figures.length + 3 <= room)
       ctx.fillText(figures, left + width - PAD_PX - figures.length * palette.cellPx, middle);
   }
+  if (face !== palette.font)
+    ctx.font = palette.font;
 }
 
 /** What bars without a word stand for is said at the right end of the row, where nothing lies. */

@@ -71,17 +71,25 @@ export class FlameStage {
 
   // ---- what is drawn ----------------------------------------------------------------------------
 
-  setTree(tree: FlameTree, box: number): void {
+  /** `stays`: it is the former one with more boxes. */
+  setTree(tree: FlameTree, box: number, stays: boolean): void {
+    const sight = this.target?.to ?? this.sight;
+    const { scrollPx } = this;
+    stays &&= this.tree !== null;
     this.tree = tree;
     this.labels = new Labels(tree);
     this.target = null;
     this.marked = null;
     this.hover(-1, 0, 0);
-    this.sight = sightOf(tree, box, this.sight.px);
-    this.scrollPx = 0;
+    this.sight = stays ? clampSight(tree, sight) : sightOf(tree, box, this.sight.px);
+    this.scrollPx = stays ? scrollPx : 0;
     this.layout = null;
     this.fitRows();
     this.redraw();
+  }
+
+  isNear(): boolean {
+    return this.tree !== null && this.sight.to - this.sight.from < 0.9 * this.tree.width[0]!;
   }
 
   setOptions(options: StageOptions): void {

@@ -11,7 +11,8 @@ const LEFT_PX = 64, BOTTOM_PX = 24, TOP_PX = 8, RIGHT_PX = 8;
 export interface HeatProps {
   readonly heat: HeatColumns;
   readonly figure: HeatFigure;
-  readonly onBrush: (size: string | null, lifetime: string | null) => void;
+  /** null: nothing can be filtered, and figures are said under the pointer alone. */
+  readonly onBrush: ((size: string | null, lifetime: string | null) => void) | null;
 }
 
 interface Box {
@@ -119,7 +120,7 @@ export function Heat({ heat, figure, onBrush }: HeatProps) {
   const take = (b: Brush | null): void => {
     if (!b) return;
     const keys = brushKeys(heat, grid, b);
-    onBrush(keys.size, keys.lifetime);
+    onBrush?.(keys.size, keys.lifetime);
   };
   const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLCanvasElement>): void => {
     const start: Brush = brush ?? { sizes: { first: grid.sizes.first, last: grid.sizes.first }, lifetimes: { first: grid.lifetimes.first, last: grid.lifetimes.first } };
@@ -145,7 +146,7 @@ export function Heat({ heat, figure, onBrush }: HeatProps) {
           class="heat-canvas"
           tabIndex={0}
           role="img"
-          aria-label="Blocks by size and lifetime. Arrows move, Shift and arrows select, Enter filters."
+          aria-label={`Blocks by size and lifetime. Arrows move, Shift and arrows select${onBrush ? ", Enter filters" : ""}.`}
           onKeyDown={onKeyDown}
           onPointerDown={(event) => {
             const at = place(event);
@@ -167,7 +168,7 @@ export function Heat({ heat, figure, onBrush }: HeatProps) {
           onPointerLeave={() => from === null && setBrush(null)}
         />
       </div>
-      <p class="heat-words" role="status">{brush ? words(heat, brush) : "Drag over blocks to filter everything by their size and lifetime."}</p>
+      <p class="heat-words" role="status">{brush ? words(heat, brush) : onBrush ? "Drag over blocks to filter everything by their size and lifetime." : "Point at blocks to see how many there are."}</p>
     </div>
   );
 }

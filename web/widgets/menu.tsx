@@ -44,7 +44,10 @@ export function Menu({ label, items, x, y, onClose }: MenuProps) {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[e.key];
     if (to !== undefined) buttons[(to + buttons.length) % buttons.length]?.focus();
     else if (e.key === "Escape" || e.key === "Tab") onClose();
-    else return;
+    else {
+      if (e.key === "Enter" || e.key === " ") e.stopPropagation(); // it presses the button, and means nothing to what the menu lies on
+      return;
+    }
     e.preventDefault();
     e.stopPropagation();
   };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What stands around an answer: a line with a number while it is on its way, one sentence if it is refused, the former answer meanwhile.
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { Refused } from "../api/ask";
 import type { Answered } from "../api/use";
 import { percent } from "../model/units";
+
+const WAIT_STEP_MS = 100;
+const WAIT_SHOWN_S = 0.4;
 
 export function Refusal({ error }: { error: Refused }) {
   return (
@@ -28,10 +32,26 @@ export function ProgressLine({ share }: { share: number }) {
   );
 }
 
+/** How long it took so far, until it is known how far it is: a number that moves. Short waits are not worth a word. */
+function Waiting() {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const begin = performance.now();
+    const timer = setInterval(() => setSeconds((performance.now() - begin) / 1000), WAIT_STEP_MS);
+    return () => clearInterval(timer);
+  }, []);
+  if (seconds < WAIT_SHOWN_S) return null;
+  return (
+    <div class="progress" role="status">
+      <span class="progress-text">{seconds.toFixed(1)} s</span>
+    </div>
+  );
+}
+
 export function Pending<T>({ of, children }: { of: Answered<T>; children: (answer: T) => JSX.Element | null }) {
   return (
     <div class={of.isStale && of.answer ? "pending is-stale" : "pending"} aria-busy={of.isStale}>
-      {of.progress !== null && <ProgressLine share={of.progress} />}
+      {of.progress !== null ? <ProgressLine share={of.progress} /> : of.isStale && <Waiting />}
       {of.error && <Refusal error={of.error} />}
       {of.answer && !of.error && children(of.answer)}
     </div>

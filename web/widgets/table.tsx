@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A table that holds 100,000 rows: only those in sight are drawn, and as rows move their elements are used again.
+// A table that holds 100,000 rows: only those in sight are drawn, and as rows move their elements are used again (row_pool.ts). Scrolling alone
+// passes by the components: it moves rows and says which they are.
 // Arrows, Home, End and pages choose a row, Enter opens it, c copies what passes the filter as TSV.
-import { Component, type ComponentChildren, type JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { filterRows, filterWords, moveTo, nextSort, scrollFor, sortRows, toTsv, visibleRange, type Sort, type Values } from "../model/table_rows";
+import { filterRows, filterWords, moveTo, nextSort, placeColumns, scrollFor, sortRows, toTsv, visibleRange, type ColumnPlace, type Sort, type Values } from "../model/table_rows";
 import { count, plural } from "../model/units";
 import { copyText } from "./clipboard";
+import { ROW_PX, RowPool } from "./row_pool";
 
-export const ROW_PX = 24;
-const BEYOND_ROWS = 8;
+const BEYOND_ROWS = 4;
 /** So much is little room. */
 const NARROW_PX = 560;
 
@@ -23,7 +24,10 @@ export interface Column {
   readonly isNumber?: boolean;
   /** What it sorts by, by row; none: it does not sort. */
   readonly values?: Values;
+  /** Texts are several times as quick as elements. */
   readonly cell: (row: number) => ComponentChildren;
+  /** How a text is drawn: a name is cut in its middle. */
+  readonly look?: "name" | "quiet";
   /** Whole, on hover. */
   readonly tip?: (row: number) => string | undefined;
   /** The bar behind a number, from -1 to 1. */
@@ -48,8 +52,6 @@ export interface TableProps {
   readonly onOpen?: (row: number) => void;
   /** Keys that the table does not know; true: it was about the row. */
   readonly onKey?: (event: KeyboardEvent, row: number) => boolean;
-  /** The rows in sight, whenever they change and stay for a moment. */
-  readonly onVisible?: (rows: readonly number[]) => void;
   readonly empty: ComponentChildren;
   /** Beside the number of rows. */
   readonly note?: ComponentChildren;
@@ -58,61 +60,15 @@ export interface TableProps {
   readonly maxRows?: number;
 }
 
-// ---- a row ---------------------------------------------------------------------------------------
-
-interface RowProps {
-  readonly id: string;
-  readonly row: number;
-  readonly at: number;
-  readonly columns: readonly Column[];
-  readonly isChosen: boolean;
-  readonly isPicked: boolean;
-}
-
-function Cell({ column, row }: { column: Column; row: number }) {
-  const share = column.share?.(row);
-  return (
-    <div role="gridcell" class={column.isNumber ? "cell is-number" : "cell"} title={column.tip?.(row)}>
-      {share !== undefined && share !== 0 && <span class={share < 0 ? "cell-bar is-less" : "cell-bar"} style={{ width: `${Math.min(1, Math.abs(share)) * 100}%` }} />}
-      <span class="cell-text">{column.cell(row)}</span>
-    </div>
-  );
-}
-
-/** Drawn again only if something about it changed: scrolling by a row draws one row. */
-class Row extends Component<RowProps> {
-  override shouldComponentUpdate(next: RowProps): boolean {
-    const p = this.props;
-    return p.row !== next.row || p.at !== next.at || p.columns !== next.columns || p.isChosen !== next.isChosen || p.isPicked !== next.isPicked;
-  }
-
-  override render({ id, row, at, columns, isChosen, isPicked }: RowProps) {
-    return (
-      <div
-        role="row"
-        id={id}
-        class={`row${isChosen ? " is-chosen" : ""}${isPicked ? " is-picked" : ""}`}
-        aria-rowindex={at + 2}
-        aria-selected={isPicked}
-        data-at={at}
-        style={{ top: `${at * ROW_PX}px` }}
-      >
-        {columns.map((column) => (
-          <Cell key={column.key} column={column} row={row} />
-        ))}
-      </div>
-    );
-  }
-}
-
 // ---- headings ------------------------------------------------------------------------------------
 
-function Heading({ column, index, sort, onSort }: { column: Column; index: number; sort?: Sort; onSort?: (sort: Sort) => void }) {
+function Heading({ column, place, index, sort, onSort }: { column: Column; place: ColumnPlace; index: number; sort?: Sort; onSort?: (sort: Sort) => void }) {
   const isSorted = sort?.column === column.key;
   const isText = typeof column.values?.[0] === "string";
   const direction = !isSorted ? "none" : sort.descending !== isText ? "descending" : "ascending";
   return (
-    <div role="columnheader" class={column.isNumber ? "cell is-number" : "cell"} aria-colindex={index + 1} aria-sort={column.values && onSort ? direction : undefined} title={column.hint}>
+    <div role="columnheader" class={column.isNumber ? "cell is-number" : "cell"} aria-colindex={index + 1} aria-sort={column.values && onSort ? direction : undefined} title={column.hint}
+         style={{ left: `${place.leftPx}px`, width: `${place.widthPx}px` }}>
       {column.values && onSort && sort ? (
         <button type="button" class="heading" onClick={() => onSort(nextSort(sort, column.key))}>
           {column.title}
@@ -133,30 +89,48 @@ export function Table(props: TableProps) {
   const { n, sort, filter = "", text } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [id] = useState(() => `table-${++nTables}`);
-  const [scrollPx, setScroll] = useState(0);
+  const rows = useRef<HTMLDivElement>(null);
+  const range = useRef<HTMLSpanElement>(null);
+  const pool = useRef<RowPool | null>(null);
   const [heightPx, setHeight] = useState(480);
-  const [isNarrow, setNarrow] = useState(false);
+  const [widthPx, setWidth] = useState(960);
   const [chosen, choose] = useState(-1); // place in the order
   const [said, say] = useState("");
 
+  const isNarrow = widthPx < NARROW_PX;
   const columns = useMemo(() => {
     if (!isNarrow) return props.columns;
     return [...props.columns.filter((column) => !column.isMinor), ...props.columns.filter((column) => column.isMinor)].map((column) => (column.grow ? { ...column, minPx: Math.min(column.minPx, 128) } : column));
   }, [props.columns, isNarrow]);
+  const { places, wholePx } = useMemo(() => placeColumns(columns, widthPx), [columns, widthPx]);
   const by = columns.find((column) => column.key === sort?.column)?.values;
   const order = useMemo(() => {
     if (by && sort) return sortRows(by, sort.descending);
     return Uint32Array.from({ length: n }, (_, i) => i);
   }, [by, sort?.descending, n]);
   const shown = useMemo(() => (text ? filterRows(order, filterWords(filter), text) : order), [order, filter, text]);
-  const range = visibleRange(scrollPx, heightPx - ROW_PX, ROW_PX, shown.length, BEYOND_ROWS);
+
+  const draw = (): void => {
+    const element = scroller.current;
+    if (!element || !rows.current || !range.current) return;
+    const scrollPx = element.scrollTop;
+    const sight = visibleRange(scrollPx, heightPx - ROW_PX, ROW_PX, shown.length, BEYOND_ROWS);
+    pool.current ??= new RowPool(rows.current);
+    pool.current.show({ id, columns, places, shown, ...sight, chosen, isPicked: props.isPicked });
+    const last = Math.min(shown.length, Math.ceil((scrollPx + heightPx - ROW_PX) / ROW_PX));
+    range.current.textContent = said !== "" ? said : shown.length > 0 ? `${count(Math.floor(scrollPx / ROW_PX) + 1)}–${count(last)} of ${count(shown.length)}` : "none";
+    if (chosen >= sight.first && chosen < sight.end) element.setAttribute("aria-activedescendant", `${id}-${chosen}`);
+    else element.removeAttribute("aria-activedescendant");
+  };
+  useLayoutEffect(draw);
+  useLayoutEffect(() => () => pool.current?.end(), []);
 
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
     const measure = (): void => {
       setHeight(element.clientHeight);
-      setNarrow(element.clientWidth < NARROW_PX);
+      setWidth(element.clientWidth);
     };
     const observer = new ResizeObserver(measure);
     measure();
@@ -169,13 +143,6 @@ export function Table(props: TableProps) {
     choose(-1);
     if (scroller.current) scroller.current.scrollTop = 0;
   }, [props.label, sort?.column, sort?.descending, filter]);
-
-  const { onVisible } = props;
-  useEffect(() => {
-    if (!onVisible) return undefined;
-    const timer = setTimeout(() => onVisible(Array.from(shown.subarray(range.first, range.end))), 120);
-    return () => clearTimeout(timer);
-  }, [onVisible, shown, range.first, range.end]);
 
   const copy = (): void => {
     const copied = columns.filter((column) => column.copy);
@@ -212,19 +179,14 @@ export function Table(props: TableProps) {
     props.onOpen?.(shown[at]);
   };
 
-  const minPx = columns.reduce((sum, column) => sum + column.minPx, 0) + 16 * columns.length;
-  const tracks = columns.map((column) => (column.grow ? `minmax(${column.minPx}px, ${column.grow}fr)` : `${column.minPx}px`)).join(" ");
-  const nSlots = Math.ceil(heightPx / ROW_PX) + 2 * BEYOND_ROWS + 1;
-  const style: JSX.CSSProperties = { "--tracks": tracks, "--wide": `${minPx}px` } as JSX.CSSProperties;
+  const style: JSX.CSSProperties = {};
   if (props.maxRows !== undefined) style.height = `${(Math.min(props.maxRows, Math.max(1, shown.length)) + 1) * ROW_PX + 18}px`;
-  const first = Math.floor(scrollPx / ROW_PX);
-  const last = Math.min(shown.length, Math.ceil((scrollPx + heightPx - ROW_PX) / ROW_PX));
   return (
     <div class={props.maxRows === undefined ? "table is-filling" : "table"}>
       <div class="table-tools">
         {props.tools}
         <span class="table-count" role="status">
-          {said !== "" ? said : shown.length > 0 ? `${count(first + 1)}–${count(last)} of ${count(shown.length)}` : "none"}
+          <span ref={range} />
           {said === "" && shown.length < n && ` (${count(n)} without the filter)`}
         </span>
         {props.note}
@@ -238,26 +200,18 @@ export function Table(props: TableProps) {
         aria-label={props.label}
         aria-rowcount={shown.length + 1}
         aria-colcount={columns.length}
-        aria-activedescendant={chosen >= range.first && chosen < range.end ? `${id}-${chosen}` : undefined}
-        onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+        onScroll={draw}
         onKeyDown={onKeyDown}
         onClick={onClick}
+        onMouseOver={(event) => pool.current?.tell(event.target as Node)}
         onBlur={() => say("")}
       >
-        <div role="row" class="row is-head" aria-rowindex={1}>
+        <div role="row" class="row is-head" aria-rowindex={1} style={{ width: `${wholePx}px` }}>
           {columns.map((column, i) => (
-            <Heading key={column.key} column={column} index={i} sort={sort} onSort={props.onSort} />
+            <Heading key={column.key} column={column} place={places[i]!} index={i} sort={sort} onSort={props.onSort} />
           ))}
         </div>
-        <div class="table-rows" role="presentation" style={{ height: `${shown.length * ROW_PX}px` }}>
-          {Array.from({ length: nSlots }, (_, slot) => {
-            // Row i is always in slot i % nSlots: the elements of those that leave are taken by those that come.
-            const at = range.first + ((slot - (range.first % nSlots) + nSlots) % nSlots);
-            if (at >= range.end) return null;
-            const row = shown[at];
-            return <Row key={slot} id={`${id}-${at}`} row={row} at={at} columns={columns} isChosen={at === chosen} isPicked={props.isPicked?.(row) ?? false} />;
-          })}
-        </div>
+        <div ref={rows} class="table-rows" role="presentation" style={{ width: `${wholePx}px`, height: `${shown.length * ROW_PX}px` }} />
         {shown.length === 0 && <div class="table-empty">{n === 0 ? props.empty : <p>No row has “{filter}”. Another word, or none, shows more.</p>}</div>}
       </div>
     </div>

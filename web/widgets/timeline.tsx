@@ -16,6 +16,8 @@ const GROUPS = 6;
 const WHEEL_REST_MS = 180;
 
 export interface TimelineProps extends ViewProps {
+  /** The window that figures are about, where it is another than the one chosen. */
+  readonly answered: Span | null;
   /** Somebody began or ended dragging. */
   readonly onDrag: (isOn: boolean) => void;
   readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void };
@@ -26,14 +28,14 @@ function timelineKeys(state: State, seen: Span, isAll: boolean, added: Readonly<
   return question(state, { at: null, by: null, from: isAll ? null : timeText(seen.from_s, 1e-9), to: isAll ? null : timeText(seen.to_s, 1e-9), ...added });
 }
 
-export function Timeline({ state, ask, onDrag, follow }: TimelineProps) {
+export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [hovered, setHovered] = useState<number | null>(null);
   const [isWheeling, setWheeling] = useState(false);
   const seen = seenOf(state, ask.trace);
   const isAll = get(state, "see") === undefined;
-  const stack = get(state, "stack");
+  const stack = ask.isFile ? undefined : get(state, "stack");
   const columns = Math.max(60, Math.min(1200, Math.round(width / 2)));
   const isFiltered = state.keys.some(([key]) => isFilter(key));
 
@@ -58,12 +60,12 @@ export function Timeline({ state, ask, onDrag, follow }: TimelineProps) {
         {main.error && <span class="notice-text">{main.error.message}</span>}
         <span class="timeline-tools">
           {!isAll && <button class="link" onClick={() => ask.go({ set: { see: null } })}>show all</button>}
-          <label class="quiet">stack by{" "}
+          {!ask.isFile && <label class="quiet">stack by{" "}
             <select class="choice" value={stack ?? ""} onChange={(event) => ask.go({ set: { stack: event.currentTarget.value || null } })}>
               <option value="">nothing</option>
-              {ask.trace.group_by.filter((name) => name !== "site" && name !== "line").map((name) => <option key={name} value={name}>{name}</option>)}
+              {ask.trace.group_by.filter((name) => name !== "site" && name !== "line").map((name) => <option key={name} value={name}>{name === "crate" ? "crate or namespace" : name}</option>)}
             </select>
-          </label>
+          </label>}
           {ask.trace.growing && (
             <button class={follow.isFollowing ? "chip-toggle is-on" : "chip-toggle"} aria-pressed={follow.isFollowing} onClick={() => follow.turn(!follow.isFollowing)}>
               {follow.isFollowing ? "● following" : "○ follow"}
@@ -73,7 +75,7 @@ export function Timeline({ state, ask, onDrag, follow }: TimelineProps) {
       </div>
       <div class="timeline-place" ref={place} style={{ height: `${heightFor(width) + RATE_HEIGHT}px` }}>
         {width > 0 && (
-          <Drawn state={state} ask={ask} width={width} main={main.answer} whole={isFiltered ? whole.answer : null} seen={seen}
+          <Drawn state={state} ask={ask} answered={answered} width={width} main={main.answer} whole={isFiltered ? whole.answer : null} seen={seen}
                  onDrag={onDrag} onHover={setHovered} onWheel={setWheeling} stopFollowing={() => follow.isFollowing && follow.turn(false)} />
         )}
       </div>
@@ -86,6 +88,7 @@ function heightFor(width: number): number {
 }
 
 interface DrawnProps extends ViewProps {
+  readonly answered: Span | null;
   readonly width: number;
   readonly main: TimelineAnswer | null;
   readonly whole: TimelineAnswer | null;
@@ -147,7 +150,7 @@ function Drawn(props: DrawnProps) {
     if (main) chart.current?.show({ main, whole, seen, trace: ask.trace, process: get(state, "process") ?? "all" });
   }, [main, whole, seen.from_s, seen.to_s, width, colours, ask.trace, get(state, "process")]);
 
-  const span = windowOf(state, ask.trace);
+  const span = props.answered ?? windowOf(state, ask.trace);
   useEffect(() => {
     chart.current?.choose(span, get(state, "at") !== undefined);
   }, [span?.from_s, span?.to_s, get(state, "at"), main, width, colours, seen.from_s, seen.to_s]);

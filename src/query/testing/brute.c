@@ -542,6 +542,18 @@ static void finish(struct brute *b) {
         }
 }
 
+/* Of others than the one that is asked about. */
+static void clear_gone(struct brute *b) {
+        for (uint32_t p = 0; p < b->v->n_processes; p++) {
+                struct query_totals *t = &b->answer->processes[p];
+
+                if (p == b->scope->process || !brute_is_gone(b->v, p, b->scope->from_ns))
+                        continue;
+                t->begin_bytes = t->begin_blocks = t->end_bytes = t->end_blocks = 0;
+                t->peak_bytes = t->peak_blocks = 0;
+        }
+}
+
 static int ask(const char *trace_path, const struct query_scope *scope, bool is_split,
                struct query_answer **ret, struct err *reterr) {
         struct brute b = {.scope = scope, .is_split = is_split};
@@ -561,6 +573,7 @@ static int ask(const char *trace_path, const struct query_scope *scope, bool is_
         b.answer->processes = calloc(b.v->n_processes + 1, sizeof(struct query_totals));
         r = run(&b, UINT64_MAX, reterr);
         finish(&b);
+        clear_gone(&b);
         /* Once more up to the peak, to see who was live then. */
         reset(&b);
         if (b.has_peak && r >= 0) {

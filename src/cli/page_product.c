@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/page_product.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/product.h"
+#include "page/page_assets.h"
+
+static int write_page(const struct page_product *p, FILE *out, struct page_file_result *ret,
+                      struct err *reterr) {
+        _cleanup_(answerer_freep) struct answerer *a = NULL;
+        _cleanup_(asker_freep) struct asker *k = NULL;
+        const struct answerer_options options = {.path = p->path,
+                                                 .old_path = p->old_path,
+                                                 .rules = p->page.request->rules};
+        int r;
+
+        if (!page_is_built())
+                return err_set(reterr, -ENOTSUP,
+                               "this silt was built without the page: build it with -Dweb=true");
+        r = answerer_new(&options, &a, reterr);
+        if (r < 0)
+                return r;
+        k = asker_new(a);
+        return page_file_write(out, k, &p->page, ret, reterr);
+}
+
+static int make_file(const struct page_product *p, struct err *reterr) {
+        const struct product product = {p->output, PAGE_FILE_MARK, PAGE_FILE_MARK_WITHIN, p->force,
+                                        true};
+        struct page_file_result result = {0};
+        struct unit_text size;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out;
+        int r = product_check(&product, reterr); /* before the work */
+
+        if (r < 0)
+                return r;
+        out = open_memstream(&text, &n);
+        if (!out)
+                abort();
+        r = write_page(p, out, &result, reterr);
+        fclose(out);
+        if (r >= 0)
+                r = product_write(&product, text, n, reterr);
+        if (r >= 0)
+                fprintf(stderr, "silt: page: %s (%s): open it in a browser, or mail it\n",
+                        p->output, unit_bytes(&size, n));
+        if (r >= 0 && result.left_out[0])
+                fprintf(stderr, "silt: page: left out: %s; 'silt view' has it\n", result.left_out);
+        free(text);
+        return r;
+}
+
+int page_product_make(const struct page_product *p, struct err *reterr) {
+        struct page_file_result result;
+
+        return strcmp(p->output, "-") == 0 ? write_page(p, stdout, &result, reterr)
+                                           : make_file(p, reterr);
+}

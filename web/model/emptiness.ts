@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Why there is nothing to show, and what to do about it.
+import type { Trace } from "../api/trace";
+import { METRIC_WORDS } from "./chips";
+import { get, isFilter, type Change, type State } from "./state";
+import { duration } from "./units";
+
+export interface Emptiness {
+  readonly title: string;
+  readonly why: string;
+  /** What shows something again; null: nothing does. */
+  readonly removal: { readonly label: string; readonly change: Change } | null;
+}
+
+type Recorded = Pick<Trace, "events" | "duration_s" | "detail_from_s" | "growing" | "peak">;
+
+export function emptiness(state: State, trace: Recorded): Emptiness {
+  const hasFilter = state.keys.some(([key]) => isFilter(key));
+  const hasWindow = ["from", "to", "at"].some((key) => get(state, key) !== undefined);
+  const process = get(state, "process");
+  if (trace.events === 0 && trace.peak.bytes === 0)
+    return {
+      title: "No allocations",
+      why: trace.growing
+        ? "The program has not allocated anything yet. This page follows it."
+        : `The program ran for ${duration(trace.duration_s)} and made no allocation that silt saw. If it should have, silt report FILE says what was not seen and why.`,
+      removal: null,
+    };
+  if (hasFilter)
+    return { title: "No blocks", why: `No block ${hasWindow ? "of this window " : ""}passes the filters.`, removal: { label: hasWindow ? "Clear window and filters" : "Clear the filters", change: { clear: true } } };
+  if (hasWindow) return { title: "No blocks", why: "Nothing was allocated or live in this window.", removal: { label: "Clear the window", change: { clear: true } } };
+  if (process !== undefined && process !== "all")
+    return { title: "No blocks", why: "This process allocated nothing.", removal: { label: "All processes", change: { set: { process: null } } } };
+  const metric = get(state, "by") ?? "peak";
+  return metric === "peak"
+    ? { title: "No blocks", why: "Nothing is known of single call paths in this recording.", removal: null }
+    : { title: "No blocks", why: `No call path has any ${METRIC_WORDS[metric] ?? metric}.`, removal: { label: "Show what was live at the peak", change: { set: { by: null } } } };
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import test from "node:test";
+import { frameName, isNamed, nearText } from "./frame_name";
+
+test("a function is known by its name", () => {
+  const frame = { function: "Cache::insert(int)", module: "/usr/bin/app", offset: 16 };
+  assert.equal(frameName(frame), "Cache::insert(int)");
+  assert.ok(isNamed(frame));
+  assert.equal(nearText(frame), "");
+});
+
+test("the nearest name is another function's: its place is what it is known by", () => {
+  const frame = { function: "parse", module: "/usr/bin/app", offset: 0x1234, guess: true };
+  assert.equal(frameName(frame), "app+0x1234");
+  assert.ok(!isNamed(frame));
+  assert.equal(nearText(frame), "near parse");
+});
+
+test("without a name or a module", () => {
+  assert.equal(frameName({ function: "", module: "/lib/libc.so.6", offset: 0xdeadbeef00 }), "libc.so.6+0xdeadbeef00");
+  assert.equal(frameName({ function: "", module: "", offset: 255 }), "0xff");
+  assert.equal(frameName({ function: "" }), "");
+});
