@@ -6,7 +6,8 @@
 /* Stacks of the trace, and nothing else. */
 static bool stacks_are_known(const struct heap_graph *h, const struct query *q) {
         for (uint32_t i = 0; i < h->graph.n_blocks; i++)
-                if (h->blocks[i].site != REACH_NO_SITE && h->blocks[i].site >= query_view(q)->n_stacks)
+                if (h->blocks[i].site != REACH_NO_SITE &&
+                    h->blocks[i].site >= query_view(q)->n_stacks)
                         return false;
         return true;
 }
@@ -22,11 +23,14 @@ int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, str
                 r = query_read_graph(q, i ? i - 1 : 0, &g->info, &bytes, reterr);
         } while (r == 0 && process != QUERY_ALL && g->info.process != process && --i > 0);
         if (r == 0 && process != QUERY_ALL && g->info.process != process)
-                r = err_set(reterr, -ENOENT, "it has no graph of that process: take one with 'silt snapshot PID --graph'");
+                r = err_set(
+                        reterr, -ENOENT,
+                        "it has no graph of that process: take one with 'silt snapshot PID --graph'");
         if (r == 0)
                 r = heap_graph_decode(bytes.items, bytes.n, &g->heap, reterr);
         if (r == 0 && !stacks_are_known(&g->heap, q))
-                r = err_set(reterr, -EBADMSG, "the graph names call paths that the trace does not have");
+                r = err_set(reterr, -EBADMSG,
+                            "the graph names call paths that the trace does not have");
         if (r == 0)
                 r = leak_classes_find(&g->heap.graph, &g->classes);
         vec_free(&bytes);

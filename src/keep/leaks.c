@@ -5,13 +5,15 @@
 #include "keep/leaks_write.h"
 #include "show/opened.h"
 
-static int gather(struct leaks *l, struct opened *t, const struct leaks_options *o, struct err *reterr) {
+static int gather(struct leaks *l, struct opened *t, const struct leaks_options *o,
+                  struct err *reterr) {
         struct query_scope scope;
         int r = kept_graph_open(&l->graph, t->q, o->view.resolved->scope.process, reterr);
 
         if (r < 0)
                 return r;
-        scope = (struct query_scope){.process = l->graph.info.process, .to_ns = l->graph.info.time_ns};
+        scope = (struct query_scope){.process = l->graph.info.process,
+                                     .to_ns = l->graph.info.time_ns};
         r = query_ask(t->q, &scope, &l->answer, reterr);
         if (r < 0)
                 return r;

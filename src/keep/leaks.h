@@ -6,8 +6,8 @@
 
 struct leaks_options {
         struct show_options view;
-        bool is_full;           /* all records and whole call paths */
-        bool shows_reachable;   /* records of what is still reachable too */
+        bool is_full;         /* all records and whole call paths */
+        bool shows_reachable; /* records of what is still reachable too */
 };
 #define LEAKS_OPTIONS_DEFAULT ((struct leaks_options){.view = SHOW_OPTIONS_DEFAULT})
 

@@ -3,7 +3,8 @@
 #include "keep/leaks_write.h"
 #include "show/show_json.h"
 
-static void put_class(struct json *j, const char *key, const struct leak_classes *c, enum leak_class class) {
+static void put_class(struct json *j, const char *key, const struct leak_classes *c,
+                      enum leak_class class) {
         json_key(j, key);
         json_object(j);
         json_put_uint(j, "bytes", c->bytes[class]);
@@ -12,7 +13,8 @@ static void put_class(struct json *j, const char *key, const struct leak_classes
 }
 
 static void put_record(struct json *j, const struct leaks *l, const struct loss_record *r) {
-        static const char *const kinds[N_LEAK_CLASSES] = {"reachable", "possible", "indirect", "definite"};
+        static const char *const kinds[N_LEAK_CLASSES] = {"reachable", "possible", "indirect",
+                                                          "definite"};
 
         json_object(j);
         json_put_string(j, "class", kinds[r->class]);
@@ -33,7 +35,8 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.leaks/1");
-        json_put_uint(&j, "pid", query_view(l->names.q)->processes[l->graph.info.process].start.pid);
+        json_put_uint(&j, "pid",
+                      query_view(l->names.q)->processes[l->graph.info.process].start.pid);
         json_put_double(&j, "at_s", (double)l->graph.info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)l->graph.heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
@@ -51,5 +54,4 @@ void leaks_json(FILE *out, const struct leaks *l) {
                 put_record(&j, l, &l->records.items[i]);
         json_end(&j);
         json_end(&j);
-
 }

@@ -33,23 +33,28 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
         query_add_process_name(l->names.q, l->graph.info.process, to);
         if (!lost_blocks) {
                 str_addf(to, " lost nothing: something points to each of the %s it held after %s.",
-                         unit_bytes(&a, l->answer->totals.end_bytes), unit_duration(&b, l->graph.info.time_ns));
+                         unit_bytes(&a, l->answer->totals.end_bytes),
+                         unit_duration(&b, l->graph.info.time_ns));
                 if (c->blocks[LEAK_POSSIBLE])
-                        str_addf(to, " To %s only pointers into the middle of a block do.", unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
+                        str_addf(to, " To %s only pointers into the middle of a block do.",
+                                 unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
                 return;
         }
-        str_addf(to, " lost %s in %s block%s: nothing points to them any more, after %s.", unit_bytes(&a, lost_bytes),
-                 unit_count(&b, lost_blocks), unit_s(lost_blocks), unit_duration(&d, l->graph.info.time_ns));
+        str_addf(to, " lost %s in %s block%s: nothing points to them any more, after %s.",
+                 unit_bytes(&a, lost_bytes), unit_count(&b, lost_blocks), unit_s(lost_blocks),
+                 unit_duration(&d, l->graph.info.time_ns));
         if (!worst)
                 return;
-        str_addf(to, " The most, %s, was allocated by ", unit_bytes(&a, worst->bytes + worst->indirect_bytes));
+        str_addf(to, " The most, %s, was allocated by ",
+                 unit_bytes(&a, worst->bytes + worst->indirect_bytes));
         stack_add_short(s, &l->names, worst->stack, to, 60);
         str_add(to, ".");
 }
 
 static bool is_shown(const struct leaks *l, const struct loss_record *r) {
         return r->class == LEAK_DEFINITE || r->class == LEAK_POSSIBLE ||
-               (l->options->shows_reachable && r->class != LEAK_REACHABLE) || l->options->shows_reachable;
+               (l->options->shows_reachable && r->class != LEAK_REACHABLE) ||
+               l->options->shows_reachable;
 }
 
 static void print_record(const struct style *s, const struct leaks *l, size_t i) {
@@ -57,12 +62,16 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
         struct unit_text a, b, c, d;
 
         if (r->indirect_bytes)
-                fprintf(s->out, "%s%s (%s direct, %s indirect) bytes in %s blocks are %s in loss record %zu of %zu%s\n", s->bold,
-                        unit_count(&a, r->bytes + r->indirect_bytes), unit_count(&b, r->bytes), unit_count(&c, r->indirect_bytes),
-                        unit_count(&d, r->blocks), leak_class_words[r->class], i + 1, l->records.n, s->plain);
+                fprintf(s->out,
+                        "%s%s (%s direct, %s indirect) bytes in %s blocks are %s in loss record %zu of %zu%s\n",
+                        s->bold, unit_count(&a, r->bytes + r->indirect_bytes),
+                        unit_count(&b, r->bytes), unit_count(&c, r->indirect_bytes),
+                        unit_count(&d, r->blocks), leak_class_words[r->class], i + 1, l->records.n,
+                        s->plain);
         else
-                fprintf(s->out, "%s%s bytes in %s blocks are %s in loss record %zu of %zu%s\n", s->bold, unit_count(&a, r->bytes),
-                        unit_count(&b, r->blocks), leak_class_words[r->class], i + 1, l->records.n, s->plain);
+                fprintf(s->out, "%s%s bytes in %s blocks are %s in loss record %zu of %zu%s\n",
+                        s->bold, unit_count(&a, r->bytes), unit_count(&b, r->blocks),
+                        leak_class_words[r->class], i + 1, l->records.n, s->plain);
         if (r->stack == REACH_NO_SITE)
                 fprintf(s->out, "   silt does not know who allocated them\n");
         else
@@ -70,7 +79,8 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
         fputc('\n', s->out);
 }
 
-static void print_summary_line(const struct style *s, const struct leaks *l, enum leak_class class) {
+static void print_summary_line(const struct style *s, const struct leaks *l,
+                               enum leak_class class) {
         struct str line = {0};
 
         add_sum(&line, l->graph.classes.bytes[class], l->graph.classes.blocks[class]);
@@ -93,7 +103,8 @@ static void print_rules(const struct style *s, const struct leak_classes *c) {
                         continue;
                 if (i == EDGE_STDSTRING || !line.n)
                         add_sum(&line, c->by_rule_bytes[i], c->by_rule_blocks[i]);
-                fprintf(s->out, "  %18s  of which reachable via heuristic %s: %s\n", "", words[i], str_text(&line));
+                fprintf(s->out, "  %18s  of which reachable via heuristic %s: %s\n", "", words[i],
+                        str_text(&line));
                 str_done(&line);
         }
 }
@@ -110,14 +121,17 @@ void leaks_text(FILE *out, const struct leaks *l) {
         fputc('\n', out);
         if (l->graph.heap.unread_bytes) {
                 str_clear(&text);
-                str_addf(&text, "%s could not be read: what only they point to counts as lost.", unit_bytes(&a, l->graph.heap.unread_bytes));
+                str_addf(&text, "%s could not be read: what only they point to counts as lost.",
+                         unit_bytes(&a, l->graph.heap.unread_bytes));
                 style_wrap(&s, str_text(&text), 0);
         }
         fprintf(out, "\nHEAP SUMMARY:\n    in use at %s: %s bytes in %s blocks\n", "that moment",
-                unit_count(&a, l->graph.classes.bytes[0] + l->graph.classes.bytes[1] + l->graph.classes.bytes[2] + l->graph.classes.bytes[3]),
+                unit_count(&a, l->graph.classes.bytes[0] + l->graph.classes.bytes[1] +
+                                       l->graph.classes.bytes[2] + l->graph.classes.bytes[3]),
                 unit_count(&b, l->graph.heap.graph.n_blocks));
-        fprintf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n", unit_count(&a, t->n_allocs),
-                unit_count(&b, t->n_frees), unit_count(&c, t->alloc_bytes));
+        fprintf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n",
+                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                unit_count(&c, t->alloc_bytes));
         for (size_t i = 0; i < l->records.n; i++)
                 if (is_shown(l, &l->records.items[i]))
                         print_record(&s, l, i);

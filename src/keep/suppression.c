@@ -11,7 +11,7 @@
 #include "base/macros.h"
 
 enum {
-        MAX_FRAMES = 500,             /* of one entry: valgrind reads 24 of a call path, LSan all */
+        MAX_FRAMES = 500, /* of one entry: valgrind reads 24 of a call path, LSan all */
         MAX_ENTRIES = 100000,
         MAX_FILE_BYTES = 64 << 20,
         MAX_STEPS = 1 << 20, /* of one comparison: patterns with many "..." */
@@ -77,8 +77,12 @@ static int parse_kinds(struct line l, unsigned *ret) {
                 const char *word;
                 unsigned classes;
         } words[] = {
-                {"definite", 1u << LEAK_DEFINITE}, {"indirect", 1u << LEAK_INDIRECT}, {"possible", 1u << LEAK_POSSIBLE},
-                {"reachable", 1u << LEAK_REACHABLE}, {"all", ALL_CLASSES}, {"none", 0},
+                {"definite", 1u << LEAK_DEFINITE},
+                {"indirect", 1u << LEAK_INDIRECT},
+                {"possible", 1u << LEAK_POSSIBLE},
+                {"reachable", 1u << LEAK_REACHABLE},
+                {"all", ALL_CLASSES},
+                {"none", 0},
         };
 
         *ret = 0;
@@ -140,7 +144,8 @@ static bool is_leak_of_memcheck(struct line l) {
 }
 
 /* One entry, its brace taken already. *ret_counts: it is about leaks. */
-static int parse_entry(struct lines *l, struct suppression *s, bool *ret_counts, struct err *reterr) {
+static int parse_entry(struct lines *l, struct suppression *s, bool *ret_counts,
+                       struct err *reterr) {
         struct line line;
 
         s->classes = ALL_CLASSES;
@@ -154,10 +159,15 @@ static int parse_entry(struct lines *l, struct suppression *s, bool *ret_counts,
                 struct suppression_frame frame;
 
                 if (is_text(line, "}"))
-                        return s->frames.n || !*ret_counts ? 0 : refuse(l, "an entry names no call path", reterr);
+                        return s->frames.n || !*ret_counts
+                                       ? 0
+                                       : refuse(l, "an entry names no call path", reterr);
                 if (takes_prefix(&line, "match-leak-kinds:")) {
                         if (parse_kinds(line, &s->classes) < 0)
-                                return refuse(l, "unknown kind of leak: write definite, indirect, possible, reachable or all", reterr);
+                                return refuse(
+                                        l,
+                                        "unknown kind of leak: write definite, indirect, possible, reachable or all",
+                                        reterr);
                         continue;
                 }
                 if (!parse_frame(line, &frame)) {
@@ -227,19 +237,22 @@ static int parse_lsan(struct suppressions *to, struct lines *l, struct err *rete
                         return refuse(l, "too many entries", reterr);
                 s.name = strndup(whole.text, whole.n);
                 vec_push(&s.frames, any);
-                vec_push(&s.frames, (struct suppression_frame){SUPPRESSION_ANYTHING, pattern_of_lsan(line)});
+                vec_push(&s.frames,
+                         (struct suppression_frame){SUPPRESSION_ANYTHING, pattern_of_lsan(line)});
                 vec_push(&s.frames, any);
                 vec_push(&to->list, s);
         }
         return 0;
 }
 
-int suppressions_parse(struct suppressions *s, const char *text, size_t n_bytes, const char *path, struct err *reterr) {
+int suppressions_parse(struct suppressions *s, const char *text, size_t n_bytes, const char *path,
+                       struct err *reterr) {
         struct lines l = {text, text + n_bytes, path, 0}, ahead = l;
         struct line first;
 
         if (memchr(text, 0, n_bytes))
-                return err_set(reterr, -EINVAL, "'%s' is no file of suppressions: it is not text", path);
+                return err_set(reterr, -EINVAL, "'%s' is not a suppression file: it is not text",
+                               path);
         if (!next_line(&ahead, &first))
                 return 0;
         return first.text[0] == '{' ? parse_valgrind(s, &l, reterr) : parse_lsan(s, &l, reterr);
@@ -306,19 +319,22 @@ static bool matches_source(const char *pattern, const struct suppression_place *
         if (!base[0])
                 return false;
         snprintf(with_line, sizeof(with_line), "%.480s:%u", base, p->line);
-        return suppression_matches_text(pattern, base) || suppression_matches_text(pattern, with_line);
+        return suppression_matches_text(pattern, base) ||
+               suppression_matches_text(pattern, with_line);
 }
 
 static bool matches_place(const struct suppression_frame *f, const struct suppression_place *p) {
         const char *pattern = f->pattern ? f->pattern : "*";
-        bool is_function = suppression_matches_text(pattern, p->linkage_name) || suppression_matches_text(pattern, p->function);
+        bool is_function = suppression_matches_text(pattern, p->linkage_name) ||
+                           suppression_matches_text(pattern, p->function);
 
         switch (f->kind) {
         case SUPPRESSION_FUNCTION: return is_function;
         case SUPPRESSION_OBJECT: return suppression_matches_text(pattern, p->object);
         case SUPPRESSION_SOURCE: return matches_source(pattern, p);
         case SUPPRESSION_ANYTHING:
-                return is_function || suppression_matches_text(pattern, p->object) || suppression_matches_text(pattern, p->source);
+                return is_function || suppression_matches_text(pattern, p->object) ||
+                       suppression_matches_text(pattern, p->source);
         case SUPPRESSION_ANY_FRAMES: break;
         }
         return true;
@@ -326,7 +342,8 @@ static bool matches_place(const struct suppression_frame *f, const struct suppre
 
 /* The frames from f on are the begin of the call path from p on. Where valgrind's entry begins with the allocating function, which a call path of
  * silt's does not have, that line fits without a frame. */
-static bool matches_path(const struct suppression *s, const struct suppression_place *places, size_t n) {
+static bool matches_path(const struct suppression *s, const struct suppression_place *places,
+                         size_t n) {
         size_t f = 0, p = 0, star = SIZE_MAX, from = 0;
 
         for (unsigned n_steps = 0; n_steps < MAX_STEPS; n_steps++) {
@@ -349,11 +366,24 @@ static bool matches_path(const struct suppression *s, const struct suppression_p
 }
 
 static bool is_allocator(const struct suppression_frame *f) {
-        static const char *const names[] = {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "_Znwm", "_Znam",
-                                            "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
-                                            "operator new(unsigned long)", "operator new[](unsigned long)"};
+        static const char *const names[] = {"malloc",
+                                            "calloc",
+                                            "realloc",
+                                            "memalign",
+                                            "posix_memalign",
+                                            "aligned_alloc",
+                                            "valloc",
+                                            "_Znwm",
+                                            "_Znam",
+                                            "_ZnwmRKSt9nothrow_t",
+                                            "_ZnamRKSt9nothrow_t",
+                                            "_ZnwmSt11align_val_t",
+                                            "_ZnamSt11align_val_t",
+                                            "operator new(unsigned long)",
+                                            "operator new[](unsigned long)"};
 
-        for (size_t i = 0; f->kind == SUPPRESSION_FUNCTION && f->pattern && i < ARRAY_SIZE(names); i++)
+        for (size_t i = 0; f->kind == SUPPRESSION_FUNCTION && f->pattern && i < ARRAY_SIZE(names);
+             i++)
                 if (suppression_matches_text(f->pattern, names[i]))
                         return true;
         return false;
@@ -371,7 +401,8 @@ static bool matches(const struct suppression *s, const struct suppression_place 
         return rest.frames.n ? matches_path(&rest, places, n) : true;
 }
 
-struct suppression *suppressions_find(struct suppressions *s, enum leak_class class, const struct suppression_place *places, size_t n) {
+struct suppression *suppressions_find(struct suppressions *s, enum leak_class class,
+                                      const struct suppression_place *places, size_t n) {
         for (size_t i = 0; i < s->list.n; i++)
                 if (s->list.items[i].classes & 1u << class && matches(&s->list.items[i], places, n))
                         return &s->list.items[i];

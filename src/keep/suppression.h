@@ -29,7 +29,7 @@ struct suppression_frame {
 };
 
 struct suppression {
-        char *name; /* owned */
+        char *name;       /* owned */
         unsigned classes; /* bits of enum leak_class that it is for */
         VEC(struct suppression_frame) frames;
         uint64_t n_blocks, n_bytes; /* what it has suppressed, for whoever adds it up */
@@ -41,16 +41,21 @@ struct suppressions {
 
 /* A frame of a call path, innermost first, as the trace has it. "" where it is unknown. */
 struct suppression_place {
-        const char *function, *linkage_name, *object, *source; /* linkage_name: the function as the linker has it */
+        const char *function, *linkage_name, *object,
+                *source; /* linkage_name: the function as the linker has it */
         uint32_t line;
 };
 
 int suppressions_read(struct suppressions *s, const char *path, struct err *reterr);
 /* The same from text; path is for messages. */
-int suppressions_parse(struct suppressions *s, const char *text, size_t n_bytes, const char *path, struct err *reterr);
+int suppressions_parse(struct suppressions *s, const char *text, size_t n_bytes, const char *path,
+                       struct err *reterr);
 void suppressions_done(struct suppressions *s);
 
 /* The first that fits; NULL: none. */
-struct suppression *suppressions_find(struct suppressions *s, enum leak_class class, const struct suppression_place *places, size_t n);
+struct suppression *suppressions_find(struct suppressions *s, enum leak_class class,
+                                      const struct suppression_place *places, size_t n);
 
-bool suppression_matches_text(const char *pattern, const char *text); /* * and ? stand for anything and for one character */
+bool suppression_matches_text(
+        const char *pattern,
+        const char *text); /* * and ? stand for anything and for one character */

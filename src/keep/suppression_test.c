@@ -34,16 +34,35 @@ static const char *found(const char *text, enum leak_class class) {
 
 static void test_valgrind(void **state) {
         (void)state;
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:malloc\n fun:_ZN4List*\n ...\n fun:main\n}\n", LEAK_DEFINITE), "a");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:_ZN4List3addEi\n}\n", LEAK_DEFINITE), "a");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:malloc\n fun:load\n}\n", LEAK_DEFINITE), "none");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n match-leak-kinds: possible, reachable\n fun:*\n}\n", LEAK_DEFINITE), "none");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n match-leak-kinds: possible, reachable\n fun:*\n}\n", LEAK_POSSIBLE), "a");
-        assert_string_equal(found("# c\n\n{\n other\n Memcheck:Cond\n fun:main\n}\n{\n b\n Memcheck:Leak\n ...\n obj:*/prog\n}\n", LEAK_DEFINITE), "b");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n ...\n src:load.c:7\n}\n", LEAK_DEFINITE), "a");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n ...\n src:load.c:8\n}\n", LEAK_DEFINITE), "none");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:main\n", LEAK_DEFINITE), "'x.supp', line 4: the last entry has no '}'");
-        assert_string_equal(found("{\n a\n Memcheck:Leak\n fum:main\n}\n", LEAK_DEFINITE), "'x.supp', line 4: neither 'fun:', 'obj:', 'src:' nor '...'");
+        assert_string_equal(
+                found("{\n a\n Memcheck:Leak\n fun:malloc\n fun:_ZN4List*\n ...\n fun:main\n}\n",
+                      LEAK_DEFINITE),
+                "a");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:_ZN4List3addEi\n}\n", LEAK_DEFINITE),
+                            "a");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:malloc\n fun:load\n}\n",
+                                  LEAK_DEFINITE),
+                            "none");
+        assert_string_equal(
+                found("{\n a\n Memcheck:Leak\n match-leak-kinds: possible, reachable\n fun:*\n}\n",
+                      LEAK_DEFINITE),
+                "none");
+        assert_string_equal(
+                found("{\n a\n Memcheck:Leak\n match-leak-kinds: possible, reachable\n fun:*\n}\n",
+                      LEAK_POSSIBLE),
+                "a");
+        assert_string_equal(
+                found("# c\n\n{\n other\n Memcheck:Cond\n fun:main\n}\n{\n b\n Memcheck:Leak\n ...\n obj:*/prog\n}\n",
+                      LEAK_DEFINITE),
+                "b");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n ...\n src:load.c:7\n}\n", LEAK_DEFINITE),
+                            "a");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n ...\n src:load.c:8\n}\n", LEAK_DEFINITE),
+                            "none");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:main\n", LEAK_DEFINITE),
+                            "'x.supp', line 4: the last entry has no '}'");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fum:main\n}\n", LEAK_DEFINITE),
+                            "'x.supp', line 4: neither 'fun:', 'obj:', 'src:' nor '...'");
 }
 
 static void test_lsan(void **state) {
@@ -52,8 +71,10 @@ static void test_lsan(void **state) {
         assert_string_equal(found("leak:libfoo\n", LEAK_REACHABLE), "none");
         assert_string_equal(found("# x\nleak:^main$\n", LEAK_INDIRECT), "leak:^main$");
         assert_string_equal(found("leak:^ain\n", LEAK_INDIRECT), "none");
-        assert_string_equal(found("interceptor_via_fun:x\nleak:list.cc\n", LEAK_DEFINITE), "leak:list.cc");
-        assert_string_equal(found("hello\n", LEAK_DEFINITE), "'x.supp', line 1: no ':': write 'leak:FUNCTION'");
+        assert_string_equal(found("interceptor_via_fun:x\nleak:list.cc\n", LEAK_DEFINITE),
+                            "leak:list.cc");
+        assert_string_equal(found("hello\n", LEAK_DEFINITE),
+                            "'x.supp', line 1: no ':': write 'leak:FUNCTION'");
 }
 
 static void test_stars(void **state) {
@@ -65,7 +86,9 @@ static void test_stars(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_valgrind), cmocka_unit_test(test_lsan), cmocka_unit_test(test_stars)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_valgrind),
+                                           cmocka_unit_test(test_lsan),
+                                           cmocka_unit_test(test_stars)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,9 @@ void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_v
 /* Counts what the slot lost without saying so itself. */
 void decode_count_lost(struct pipeline *p, struct slot *s);
 
+/* Events without a slot that are not yet counted. */
+uint64_t pipeline_n_unslotted(const struct pipeline *p);
+
 /* bulk.c: records that say something of many blocks, or of one block that others will. All events so far are applied. */
 void bulk_free_range(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
 void bulk_heap(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);

@@ -274,11 +274,14 @@ size_t query_n_graphs(const struct query *q) {
         return trace_n_graphs(q->reader);
 }
 
-int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret, bytes_buf *ret_bytes, struct err *reterr) {
+int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
+                     bytes_buf *ret_bytes, struct err *reterr) {
         const struct trace_graph *g = trace_graph(q->reader, graph_idx);
 
         if (!g)
-                return err_set(reterr, -ENOENT, "it has no graph of what points to what: take one with 'silt snapshot PID --graph', or record with --leaks");
+                return err_set(
+                        reterr, -ENOENT,
+                        "it has no graph of what points to what: take one with 'silt snapshot PID --graph', or record with --leaks");
         *ret = *g;
         return trace_read_graph(q->reader, graph_idx, ret_bytes, reterr);
 }

@@ -46,7 +46,8 @@ const struct trace_view *query_view(const struct query *q);
 uint64_t query_bytes_read(const struct query *q);
 /* What points to what, at some moments (docs/holders.md): how many such graphs there are, and one of them in the bytes of the trace. */
 size_t query_n_graphs(const struct query *q);
-int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret, bytes_buf *ret_bytes, struct err *reterr);
+int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
+                     bytes_buf *ret_bytes, struct err *reterr);
 /* One sentence about what could not be read so far, at opening or since; "" when all is whole. */
 const char *query_damage(const struct query *q);
 

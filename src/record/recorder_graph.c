@@ -94,7 +94,8 @@ static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
                 const char *path = maps_path_at(&maps, p->exit_frames[i].pc);
 
                 floor = p->exit_frames[i].sp;
-                if (!strstr(path, "/libsilt.so") && !strstr(path, "/libc.so.") && !strstr(path, "/ld-linux"))
+                if (!strstr(path, "/libsilt.so") && !strstr(path, "/libc.so.") &&
+                    !strstr(path, "/ld-linux"))
                         break;
         }
         maps_done(&maps);
@@ -115,7 +116,8 @@ static void take_own(struct recorder_graph *g) {
 
         for (size_t i = 0; i < (size_t)MAX(n, (ssize_t)0) / sizeof(rows[0]); i++)
                 if (rows[i].begin && rows[i].size_bytes < UINT64_MAX - rows[i].begin)
-                        vec_push(&g->own, (struct reach_range){rows[i].begin, rows[i].begin + rows[i].size_bytes});
+                        vec_push(&g->own, (struct reach_range){rows[i].begin,
+                                                               rows[i].begin + rows[i].size_bytes});
         if (g->own.n)
                 qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
 }
@@ -171,9 +173,11 @@ void recorder_graph_on_cut(struct recorder *r, uint64_t time_ns) {
 
 /* ---- one graph, from wish to answer ------------------------------------------------------------------------ */
 
-static void graph_answer(struct recorder *r, const struct graph_wish *wish, const struct recorder_graph *g,
-                         const char *why) {
-        struct snapshot_answer a = {.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .result = SNAPSHOT_REFUSED};
+static void graph_answer(struct recorder *r, const struct graph_wish *wish,
+                         const struct recorder_graph *g, const char *why) {
+        struct snapshot_answer a = {.magic = SNAPSHOT_MAGIC,
+                                    .version = SNAPSHOT_VERSION,
+                                    .result = SNAPSHOT_REFUSED};
 
         if (wish->caller < 0)
                 return;
@@ -232,7 +236,9 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
                 graph_refuse(r, &wish, "silt is out of memory");
                 return;
         }
-        *g = (struct recorder_graph){.recorder = r, .wish = wish, .process_idx = one->process_idx,
+        *g = (struct recorder_graph){.recorder = r,
+                                     .wish = wish,
+                                     .process_idx = one->process_idx,
                                      .trace_process = one->trace_process};
         r->graph = g;
         if (frozen_make(&g->frozen, one->pid, graph_at_moment, g, &err) < 0) {
@@ -250,7 +256,9 @@ static void graph_end(struct recorder *r) {
         if (g->result < 0)
                 graph_refuse(r, &g->wish, g->err.text);
         else if (!trace_put_graph(r->writer,
-                                  &(struct trace_graph){.process = g->trace_process, .time_ns = g->time_ns, .n_bytes = g->bytes.n},
+                                  &(struct trace_graph){.process = g->trace_process,
+                                                        .time_ns = g->time_ns,
+                                                        .n_bytes = g->bytes.n},
                                   g->bytes.items))
                 graph_refuse(r, &g->wish, "the trace has no room for it");
         else
@@ -296,12 +304,15 @@ static void let_go(const struct recorder *r, uint32_t process_idx) {
 static void heed_ends(struct recorder *r) {
         for (size_t i = 0; i < r->images.list.n; i++) {
                 const struct image *one = r->images.list.items[i];
-                bool is_wanted = one->trace_process == 0 && !r->graph && !pipeline_is_cutting(r->pipeline);
+                bool is_wanted =
+                        one->trace_process == 0 && !r->graph && !pipeline_is_cutting(r->pipeline);
 
                 if (atomic_load(&entry_of(r, one->process_idx)->last_look) != WIRE_LOOK_AWAITED)
                         continue;
                 if (is_wanted)
-                        graph_begin(r, (struct graph_wish){.caller = -1, .pid = one->pid, .name = "exit"});
+                        graph_begin(r, (struct graph_wish){.caller = -1,
+                                                           .pid = one->pid,
+                                                           .name = "exit"});
                 if (is_wanted || one->trace_process != 0)
                         let_go(r, one->process_idx);
         }
@@ -331,7 +342,8 @@ uint64_t recorder_keep_graphs(void *ctx, uint64_t now_ns) {
         } else if (!g && r->graph_wishes.n && !pipeline_is_cutting(r->pipeline)) {
                 struct graph_wish wish = r->graph_wishes.items[0];
 
-                memmove(r->graph_wishes.items, r->graph_wishes.items + 1, --r->graph_wishes.n * sizeof(wish));
+                memmove(r->graph_wishes.items, r->graph_wishes.items + 1,
+                        --r->graph_wishes.n * sizeof(wish));
                 graph_begin(r, wish);
         }
         return OBSERVER_NEVER;

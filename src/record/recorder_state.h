@@ -77,7 +77,7 @@ struct recorder {
         bool snapshot_server_is_watched;
         struct snapshots snapshots;
         uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
-        struct recorder_graph *graph; /* under way; NULL: none */
+        struct recorder_graph *graph;                     /* under way; NULL: none */
         VEC(struct graph_wish) graph_wishes;
 
         uint32_t clock;

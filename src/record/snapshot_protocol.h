@@ -22,14 +22,15 @@ enum {
 };
 
 enum snapshot_kind {
-        SNAPSHOT_TAKE = 1,  /* marks this moment; answered when it is in the file */
+        SNAPSHOT_TAKE = 1,       /* marks this moment; answered when it is in the file */
         SNAPSHOT_TAKE_GRAPH = 2, /* and what points to what then, in one process */
 };
 
 struct snapshot_request {
         uint32_t magic, version, kind;
         uint32_t name_bytes; /* 0: the recorder chooses */
-        uint32_t pid;        /* SNAPSHOT_TAKE_GRAPH: of which process; 0: of the program that was started */
+        uint32_t
+                pid; /* SNAPSHOT_TAKE_GRAPH: of which process; 0: of the program that was started */
         char name[SNAPSHOT_NAME_BYTES + 4];
 };
 
@@ -42,9 +43,10 @@ enum snapshot_flags { SNAPSHOT_ESTIMATE = 1 }; /* what is live is told by sample
 
 struct snapshot_answer {
         uint32_t magic, version, result, flags;
-        uint64_t time_ns;                   /* of the snapshot, since the start of the recording */
-        uint64_t live_bytes, live_blocks;   /* then, in all processes together; SNAPSHOT_TAKE_GRAPH: in that one */
-        uint64_t pause_ns;                  /* SNAPSHOT_TAKE_GRAPH: so long did it stand still */
+        uint64_t time_ns; /* of the snapshot, since the start of the recording */
+        uint64_t live_bytes,
+                live_blocks; /* then, in all processes together; SNAPSHOT_TAKE_GRAPH: in that one */
+        uint64_t pause_ns;   /* SNAPSHOT_TAKE_GRAPH: so long did it stand still */
         char name[SNAPSHOT_NAME_BYTES + 4]; /* it got */
         char text[256];
         char path[4096]; /* of the trace */

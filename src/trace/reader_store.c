@@ -169,7 +169,8 @@ static int reader_take_late(struct trace_reader *t, const struct trace_chunk *c,
 static void reader_note_graph_part(struct trace_reader *t, size_t i) {
         const struct trace_chunk *c = &t->store->list.chunks.items[i];
         struct graph_place *open = &t->store->open_graph;
-        uint32_t part = c->head_bytes == TRACE_GRPH_HEAD_BYTES ? bytes_le32(c->head + 4) : UINT32_MAX;
+        uint32_t part =
+                c->head_bytes == TRACE_GRPH_HEAD_BYTES ? bytes_le32(c->head + 4) : UINT32_MAX;
 
         if (part == 0)
                 *open = (struct graph_place){.info = {.process = bytes_le32(c->head + 12),

@@ -45,11 +45,11 @@ struct trace_store {
         VEC(struct trace_slice_info) slices;
         VEC(struct slice_place) places; /* of the same slices */
         VEC(struct checkpoint_place) checkpoints;
-        struct slice_place open;   /* parts that wait for their SLIC */
+        struct slice_place open; /* parts that wait for their SLIC */
         VEC(struct graph_place) graphs;
         struct graph_place open_graph; /* parts that wait for the last; n_parts 0: none does */
-        uint32_t names_generation; /* of the newest SYMS chunk */
-        bool is_tail_told;         /* the view's damage is at most that of the file's end */
+        uint32_t names_generation;     /* of the newest SYMS chunk */
+        bool is_tail_told;             /* the view's damage is at most that of the file's end */
         bool has_samples, has_mappings, has_residency;
 };
 

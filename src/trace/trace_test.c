@@ -335,7 +335,8 @@ static void test_graphs(void **state) {
         uint8_t *bytes = malloc(n_bytes[1]);
         bytes_buf got = {0};
         struct trace_fake f;
-        struct trace_fake_options o = {.seed = 3, .n_stacks = 9, .n_threads = 2, .n_slices = 3, .n_events = 50};
+        struct trace_fake_options o = {
+                .seed = 3, .n_stacks = 9, .n_threads = 2, .n_slices = 3, .n_events = 50};
         struct trace_writer *w = file_writer(0);
         struct trace_reader *t;
         struct err err = {0};
@@ -344,7 +345,8 @@ static void test_graphs(void **state) {
                 bytes[i] = (uint8_t)(i * i >> 7);
         trace_fake_run(&f, &o, w);
         for (size_t i = 0; i < 2; i++)
-                assert_true(trace_put_graph(w, &(struct trace_graph){.time_ns = 5 + i, .n_bytes = n_bytes[i]}, bytes));
+                assert_true(trace_put_graph(
+                        w, &(struct trace_graph){.time_ns = 5 + i, .n_bytes = n_bytes[i]}, bytes));
         assert_false(trace_put_graph(w, &(struct trace_graph){0}, bytes));
         assert_int_equal(trace_writer_finish(w, &err), 0);
         trace_writer_free(w);

@@ -12,28 +12,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "trace/backlog.h"
-#include "trace/defs.h"
-#include "trace/events.h"
 #include "trace/index.h"
 #include "trace/moves_codec.h"
 #include "trace/rows.h"
 #include "trace/slice.h"
-#include "trace/swap.h"
-#include "trace/thin.h"
+#include "trace/writer_state.h"
 
 enum {
-        /* of the bound, in 36ths: where thinning begins, what it aims at, what may be appended while it lasts. The file and
-         * its copy are then at most 18 + 3 + 9 + 3 of them; the rest is for the end. */
-        WRITER_BOUND_PARTS = 36,
-        WRITER_THIN_AT = 18,
-        WRITER_THIN_TO = 9,
-        WRITER_THIN_GROWTH = 3,
-        WRITER_THIN_INDEX_BYTES = 16 << 20, /* many small slices: the index is in memory */
-        WRITER_MAX_EVENT_BYTES = 8,         /* more is rare, and only costs the detail of a slice */
-        WRITER_SLICE_SHARE = 256,           /* events of 4 bytes: a 64th of the bound */
-        WRITER_MIN_SLICE_EVENTS = 4096,
-        WRITER_END_CKPTS = 3,
+        WRITER_MAX_EVENT_BYTES = 8,      /* more is rare, and only costs the detail of a slice */
         WRITER_RESERVE_BYTES = 32 << 10, /* of the end, beside what grows with the trace */
 
         WRITER_CALM_EVENTS_PER_MS = 2000, /* slower ones leave time to compress harder */
@@ -42,36 +28,6 @@ enum {
         WRITER_CKPT_NEAR =
                 8, /* rows since one are little to read while they are such a part of it */
         WRITER_CKPT_WEIGHT = 2, /* rows outweigh a checkpoint so many times before one is due */
-};
-
-struct trace_writer {
-        int fd;
-        struct trace_packer *packer;
-        struct trace_encoder *encoder;
-        struct trace_defs defs;
-        struct trace_backlog backlog;
-        trace_move_vec moves; /* of the open slice */
-        bool is_sampled;
-        uint32_t slice_flags;       /* of every slice */
-        bool knows_moves, has_move; /* somebody put some, maybe none; a MOVE is in the file */
-        bytes_buf must, body, site_body, index_entries;
-        uint32_t n_index_entries, n_slices;
-        uint64_t good_end, begin_us, first_seq, n_events;
-        /* rows since, and size of, the last checkpoint */
-        uint64_t rows_bytes, checkpoint_bytes, n_checkpoint_sites;
-        uint64_t n_unwritten_mappings, n_unwritten; /* mappings to be told; all events ever */
-        int error;                                  /* of the first write that failed, -errno */
-        bool dirty_tail;                            /* there may be bytes behind good_end */
-
-        VEC(uint64_t) moments; /* ends of slices that are to stay such, rising */
-        uint64_t max_bytes;    /* 0: no bound */
-        uint64_t thin_at_bytes, thin_at_index_bytes;
-        uint64_t n_thinned;      /* copies made */
-        uint64_t stepped_bytes;  /* good_end at the last step of thinning */
-        bool is_ending;          /* the last slice is written even where there is no room */
-        struct trace_thin *thin; /* NULL: none at work */
-        struct trace_swap swap;
-        uint32_t n_graphs;
 };
 
 static void writer_put_meta(struct trace_writer *w, const struct trace_meta *meta) {
@@ -109,16 +65,6 @@ static void writer_index(struct trace_writer *w, const bytes_buf *b) {
                 trace_index_add(&w->index_entries, &w->n_index_entries, p, w->good_end + at);
                 at += TRACE_HEADER_BYTES + ALIGN_UP((size_t)bytes_le32(p + 12), 8);
         }
-}
-
-/* At the bound the disk counts as full. */
-static bool writer_has_room(const struct trace_writer *w, size_t more_bytes) {
-        uint64_t beside_bytes = w->thin ? trace_thin_size_bytes(w->thin) : 0;
-        /* what the end takes: a slice of all that was added up, a checkpoint, the index */
-        uint64_t end_bytes = WRITER_END_CKPTS * w->checkpoint_bytes + w->index_entries.n;
-
-        return !w->max_bytes || w->is_ending ||
-               w->good_end + beside_bytes + end_bytes + more_bytes <= w->max_bytes;
 }
 
 /* Room on the disk for more_bytes and for the end of the trace behind them, so that a full disk costs detail and not the
@@ -173,91 +119,6 @@ static bool writer_write_must(struct trace_writer *w, size_t must_bytes, bool ha
         }
         vec_clear(&w->must);
         return true;
-}
-
-/* ---- the bound ------------------------------------------------------------------------------- */
-
-void trace_writer_bound(struct trace_writer *w, uint64_t max_bytes) {
-        w->max_bytes = max_bytes;
-        w->thin_at_bytes = max_bytes / WRITER_BOUND_PARTS * WRITER_THIN_AT;
-        w->thin_at_index_bytes = WRITER_THIN_INDEX_BYTES;
-}
-
-static void writer_abandon_thin(struct trace_writer *w) {
-        w->thin = trace_thin_free(w->thin);
-        trace_swap_done(&w->swap);
-}
-
-/* Not again before the file has grown by a good part of what is left. */
-static void writer_put_off_thin(struct trace_writer *w) {
-        uint64_t part_bytes = w->max_bytes / WRITER_BOUND_PARTS;
-
-        w->thin_at_bytes = MAX(part_bytes * WRITER_THIN_AT, w->good_end + part_bytes);
-        w->thin_at_index_bytes =
-                MAX((uint64_t)WRITER_THIN_INDEX_BYTES, w->index_entries.n + w->index_entries.n / 2);
-}
-
-static int writer_begin_thin(struct trace_writer *w) {
-        uint64_t part_bytes = w->max_bytes / WRITER_BOUND_PARTS;
-        int r = trace_swap_begin(w->fd, &w->swap);
-
-        if (r < 0)
-                return r;
-        w->stepped_bytes = w->good_end;
-        return trace_thin_new(w->fd, &w->index_entries, w->swap.fd, part_bytes * WRITER_THIN_TO,
-                              part_bytes * WRITER_THIN_GROWTH, w->moments.items, w->moments.n,
-                              &w->thin);
-}
-
-/* The copy has everything: from here on it is the file. */
-static int writer_end_thin(struct trace_writer *w) {
-        int r = trace_swap_commit(&w->swap, w->fd);
-
-        if (r < 0)
-                return r;
-        vec_free(&w->index_entries);
-        trace_thin_take_index(w->thin, &w->index_entries, &w->n_index_entries);
-        w->good_end = trace_thin_size_bytes(w->thin);
-        w->n_slices = trace_thin_n_slices(w->thin);
-        w->dirty_tail = false;
-        w->n_thinned++;
-        writer_abandon_thin(w);
-        writer_put_off_thin(w);
-        return 0;
-}
-
-/* Goes on with the copy as if the file had grown by appended_bytes. */
-static void writer_step_thin(struct trace_writer *w, uint64_t appended_bytes) {
-        int r = trace_thin_step(w->thin, &w->index_entries, appended_bytes);
-
-        w->stepped_bytes = w->good_end;
-        if (r == 1)
-                r = writer_end_thin(w);
-        if (r < 0) {
-                writer_abandon_thin(w);
-                writer_put_off_thin(w);
-        }
-}
-
-/* After each slice: a step of the copy that makes the file smaller, when it is time. */
-static void writer_keep_bound(struct trace_writer *w) {
-        if (!w->max_bytes || w->dirty_tail)
-                return;
-        if (!w->thin &&
-            (w->good_end >= w->thin_at_bytes || w->index_entries.n >= w->thin_at_index_bytes) &&
-            writer_begin_thin(w) < 0) {
-                writer_abandon_thin(w);
-                writer_put_off_thin(w);
-        }
-        if (w->thin)
-                writer_step_thin(w, w->good_end - w->stepped_bytes);
-}
-
-/* Whether a slice may be written; a copy at work is brought to its end where that makes room. */
-static bool writer_make_room(struct trace_writer *w, size_t more_bytes) {
-        if (!writer_has_room(w, more_bytes) && w->thin && !w->dirty_tail)
-                writer_step_thin(w, w->max_bytes);
-        return writer_has_room(w, more_bytes);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -420,14 +281,6 @@ void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, siz
 
 size_t trace_slice_n_events(const struct trace_writer *w) {
         return trace_encoder_n_events(w->encoder);
-}
-
-uint32_t trace_slice_max_events(const struct trace_writer *w) {
-        if (!w->max_bytes)
-                return TRACE_MAX_SLICE_EVENTS;
-        return (uint32_t)MIN(MAX(w->max_bytes / WRITER_SLICE_SHARE,
-                                 (uint64_t)WRITER_MIN_SLICE_EVENTS),
-                             (uint64_t)TRACE_MAX_SLICE_EVENTS);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -627,7 +480,8 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
 }
 
 bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const uint8_t *bytes) {
-        uint32_t n_parts = (uint32_t)((g->n_bytes + TRACE_GRPH_PART_BYTES - 1) / TRACE_GRPH_PART_BYTES);
+        uint32_t n_parts =
+                (uint32_t)((g->n_bytes + TRACE_GRPH_PART_BYTES - 1) / TRACE_GRPH_PART_BYTES);
         size_t must_bytes = w->must.n;
 
         if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX ||
@@ -642,8 +496,10 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
                 buf_put_le32(head + 8, n_parts);
                 buf_put_le32(head + 12, g->process);
                 buf_put_le64(head + 16, g->time_ns);
-                trace_chunk_append(w->packer, &w->must, TRACE_GRPH, head, sizeof(head), bytes + from,
-                                   (size_t)MIN(g->n_bytes - from, (uint64_t)TRACE_GRPH_PART_BYTES), 0);
+                trace_chunk_append(w->packer, &w->must, TRACE_GRPH, head, sizeof(head),
+                                   bytes + from,
+                                   (size_t)MIN(g->n_bytes - from, (uint64_t)TRACE_GRPH_PART_BYTES),
+                                   0);
         }
         if (!writer_write_must(w, must_bytes, true))
                 return false;

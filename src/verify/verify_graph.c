@@ -16,15 +16,18 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
         for (uint64_t i = 0; i < n; i++) {
                 uint64_t gap = bytes_varint(&addresses), size = bytes_varint(r);
 
-                if (__builtin_add_overflow(end, gap, &end) || __builtin_add_overflow(end, size, &end))
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "block %llu ends behind all addresses",
+                if (__builtin_add_overflow(end, gap, &end) ||
+                    __builtin_add_overflow(end, size, &end))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "block %llu ends behind all addresses",
                                           (unsigned long long)i);
         }
         for (uint64_t i = 0; i < n; i++) {
                 uint64_t stack = bytes_varint(r);
 
                 if (stack > v->n_stacks)
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "block %llu has the stack %llu, which is not defined",
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "block %llu has the stack %llu, which is not defined",
                                           (unsigned long long)i, (unsigned long long)stack - 1);
         }
         for (uint64_t i = 0; i < n && has_seqs; i++)
@@ -32,7 +35,8 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
         return true;
 }
 
-static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, uint64_t n_owners) {
+static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n,
+                            uint64_t n_owners) {
         for (uint64_t i = 0; i < n_owners && !r->bad; i++) {
                 size_t n_name;
 
@@ -44,17 +48,20 @@ static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
                 uint8_t kind = bytes_u8(r);
 
                 if (kind >= ROOT_KINDS)
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is of kind %u", (unsigned long long)i, kind);
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is of kind %u",
+                                          (unsigned long long)i, kind);
         }
         for (uint64_t i = 0; i < n; i++)
                 if (bytes_varint(r) >= n_owners)
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is nobody's", (unsigned long long)i);
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "root %llu is nobody's",
+                                          (unsigned long long)i);
         for (uint64_t i = 0; i < n; i++)
                 bytes_varint(r);
         return true;
 }
 
-static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks, uint64_t n_nodes) {
+static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks,
+                            uint64_t n_nodes) {
         struct bytes_reader counts = *r;
 
         for (uint64_t i = 0; i < n_nodes; i++)
@@ -67,7 +74,8 @@ static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
 
                         to += (uint64_t)bytes_unzigzag(word >> 3);
                         if (to >= n_blocks || (word & 7) >= EDGE_KINDS)
-                                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "an edge of node %llu leads nowhere",
+                                return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                                  "an edge of node %llu leads nowhere",
                                                   (unsigned long long)i);
                 }
         }
@@ -82,14 +90,19 @@ static bool graph_is_sound(struct verify *v) {
         bytes_varint(&r);
         bytes_varint(&r);
         bytes_varint(&r);
-        if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) || n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
-                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu blocks and %llu roots in %zu bytes",
-                                  (unsigned long long)n_blocks, (unsigned long long)n_roots, v->graph.n);
-        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) || !roots_are_sound(v, &r, n_roots, n_owners) ||
+        if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) ||
+            n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
+                return verify_bad(v, TRACE_E_TOO_LARGE,
+                                  "claims %llu blocks and %llu roots in %zu bytes",
+                                  (unsigned long long)n_blocks, (unsigned long long)n_roots,
+                                  v->graph.n);
+        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) ||
+            !roots_are_sound(v, &r, n_roots, n_owners) ||
             !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots))
                 return false;
         if (r.bad || bytes_left(&r))
-                return verify_bad(v, TRACE_E_BAD_PAYLOAD, r.bad ? "the graph ends too early" : "%zu bytes are left over",
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                  r.bad ? "the graph ends too early" : "%zu bytes are left over",
                                   bytes_left(&r));
         return true;
 }
@@ -113,7 +126,9 @@ bool verify_graph_part(struct verify *v) {
                 v->graph_part = 0;
         }
         if (part >= n_parts || number != v->graph_number || part != v->graph_part)
-                return verify_bad(v, TRACE_E_BAD_ORDER, "part %u of %u of graph %u comes out of order", part, n_parts, number);
+                return verify_bad(v, TRACE_E_BAD_ORDER,
+                                  "part %u of %u of graph %u comes out of order", part, n_parts,
+                                  number);
         if (v->raw.n > TRACE_GRPH_PART_BYTES)
                 return verify_bad(v, TRACE_E_TOO_LARGE, "%zu bytes in one part", v->raw.n);
         buf_bytes(&v->graph, v->raw.items, v->raw.n);

@@ -42,7 +42,7 @@ enum wire_clock {
 enum wire_flags {
         WIRE_LOSSY = 1u << 0,       /* never wait for room */
         WIRE_FREE_STACKS = 1u << 1, /* releases carry stacks too */
-        WIRE_SAMPLED = 1u << 2, /* one allocation in sample_bytes is recorded: docs/sampling.md */
+        WIRE_SAMPLED = 1u << 2,   /* one allocation in sample_bytes is recorded: docs/sampling.md */
         WIRE_LAST_LOOK = 1u << 3, /* who ends by exit() waits until the recorder has looked at it */
 };
 
