@@ -6,6 +6,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
+int cmd_holders(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_html(int argc, char **argv);

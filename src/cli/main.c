@@ -12,6 +12,7 @@
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
 #include "cli/help_flame.h"
+#include "cli/help_holders.h"
 #include "cli/help_html.h"
 #include "cli/help_leaks.h"
 #include "cli/help_report.h"
@@ -38,6 +39,7 @@ static const struct {
         {"html", cmd_html, HTML_SUMMARY, html_help_text},
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"leaks", cmd_leaks, LEAKS_SUMMARY, leaks_help_text},
+        {"holders", cmd_holders, HOLDERS_SUMMARY, holders_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
         {"check", cmd_check, CHECK_SUMMARY, check_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},

@@ -12,28 +12,34 @@ static bool stacks_are_known(const struct heap_graph *h, const struct query *q) 
         return true;
 }
 
-int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, struct err *reterr) {
+int kept_graph_read(struct query *q, size_t graph_idx, struct trace_graph *ret_info,
+                    struct heap_graph *ret, struct err *reterr) {
         bytes_buf bytes = {0};
+        int r = query_read_graph(q, graph_idx, ret_info, &bytes, reterr);
+
+        if (r == 0)
+                r = heap_graph_decode(bytes.items, bytes.n, ret, reterr);
+        vec_free(&bytes);
+        if (r < 0 || stacks_are_known(ret, q))
+                return r;
+        heap_graph_done(ret);
+        return err_set(reterr, -EBADMSG, "the graph names call paths that the trace does not have");
+}
+
+int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, struct err *reterr) {
         size_t i = query_n_graphs(q);
         int r;
 
         *g = (struct kept_graph){0};
-        do {
-                vec_clear(&bytes);
-                r = query_read_graph(q, i ? i - 1 : 0, &g->info, &bytes, reterr);
-        } while (r == 0 && process != QUERY_ALL && g->info.process != process && --i > 0);
-        if (r == 0 && process != QUERY_ALL && g->info.process != process)
-                r = err_set(
+        while (i > 1 && process != QUERY_ALL && query_graph(q, i - 1)->process != process)
+                i--;
+        if (i > 0 && process != QUERY_ALL && query_graph(q, i - 1)->process != process)
+                return err_set(
                         reterr, -ENOENT,
                         "it has no graph of that process: take one with 'silt snapshot PID --graph'");
-        if (r == 0)
-                r = heap_graph_decode(bytes.items, bytes.n, &g->heap, reterr);
-        if (r == 0 && !stacks_are_known(&g->heap, q))
-                r = err_set(reterr, -EBADMSG,
-                            "the graph names call paths that the trace does not have");
+        r = kept_graph_read(q, i ? i - 1 : 0, &g->info, &g->heap, reterr);
         if (r == 0)
                 r = leak_classes_find(&g->heap.graph, &g->classes);
-        vec_free(&bytes);
         if (r < 0)
                 kept_graph_done(g);
         return r;

@@ -15,4 +15,7 @@ struct kept_graph {
 
 /* The newest of the process; QUERY_ALL: of any. */
 int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, struct err *reterr);
+/* The graph alone. */
+int kept_graph_read(struct query *q, size_t graph_idx, struct trace_graph *ret_info,
+                    struct heap_graph *ret, struct err *reterr);
 void kept_graph_done(struct kept_graph *g);

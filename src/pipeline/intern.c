@@ -311,3 +311,12 @@ uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent,
 
         return location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
 }
+
+uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address) {
+        const struct intern_mapping *m = space_find_module(s, address);
+
+        if (!m || m->module == MODULE_HIDDEN || (address - m->bias) >> 48 != 0 ||
+            m->module >> 16 != 0)
+                return PIPELINE_NO_LOCATION;
+        return intern_location(in, m->module, address - m->bias);
+}

@@ -74,3 +74,6 @@ static inline uint64_t intern_hash(uint64_t x) {
 
 /* The stack `parent` called pc from: another stack, or `parent` itself when the frame is silt's own. */
 uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc);
+
+/* The location of an address in a module, one behind what is meant; PIPELINE_NO_LOCATION: it is in none, or in silt's own. */
+uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address);

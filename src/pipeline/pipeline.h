@@ -166,6 +166,10 @@ struct pipeline_block {
 void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
                         void (*fn)(void *ctx, const struct pipeline_block *b), void *ctx);
 
+/* The trace's location of an address of the process, of code or of a variable; PIPELINE_NO_LOCATION: it is in no module. */
+#define PIPELINE_NO_LOCATION UINT32_MAX
+uint32_t pipeline_locate(struct pipeline *p, uint32_t process_idx, uint64_t address);
+
 /* Live in all processes together, now. */
 void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);
 

@@ -46,8 +46,12 @@ const struct trace_view *query_view(const struct query *q);
 uint64_t query_bytes_read(const struct query *q);
 /* What points to what, at some moments (docs/holders.md): how many such graphs there are, and one of them in the bytes of the trace. */
 size_t query_n_graphs(const struct query *q);
+const struct trace_graph *query_graph(const struct query *q, size_t graph_idx);
 int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                      bytes_buf *ret_bytes, struct err *reterr);
+/* When allocation number seq was made: in [*ret_begin_ns, *ret_end_ns). False: nobody knows. */
+bool query_seq_time(const struct query *q, uint64_t seq, uint64_t *ret_begin_ns,
+                    uint64_t *ret_end_ns);
 /* One sentence about what could not be read so far, at opening or since; "" when all is whole. */
 const char *query_damage(const struct query *q);
 

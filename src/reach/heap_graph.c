@@ -11,6 +11,7 @@ void heap_graph_done(struct heap_graph *h) {
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
+        free(h->places);
         reach_graph_done(&h->graph);
         *h = (struct heap_graph){0};
 }
@@ -89,6 +90,22 @@ void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         encode_owners(h, ret);
         encode_roots(h, ret);
         encode_edges(&h->graph, ret);
+}
+
+void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret) {
+        uint64_t at = 0;
+
+        buf_varint(ret, n);
+        for (uint32_t i = 0; i < n; i++)
+                buf_u8(ret, (uint8_t)places[i].kind);
+        for (uint32_t i = 0; i < n; i++) {
+                buf_varint(ret, places[i].address - at);
+                at = places[i].address;
+        }
+        for (uint32_t i = 0; i < n; i++)
+                buf_varint(ret, places[i].location == HEAP_NO_LOCATION
+                                        ? 0
+                                        : (uint64_t)places[i].location + 1);
 }
 
 /* ---- from bytes ------------------------------------------------------------------------------------------ */
@@ -195,6 +212,37 @@ static bool decode_edges(struct bytes_reader *r, struct reach_graph *g) {
         return true;
 }
 
+static bool decode_places(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n = bytes_varint(r), at = 0;
+
+        if (r->bad || n > bytes_left(r) || n >= REACH_MAX_BLOCKS)
+                return false;
+        h->n_places = (uint32_t)n;
+        h->places = calloc(MAX(n, (uint64_t)1), sizeof(*h->places));
+        if (!h->places)
+                return false;
+        for (uint64_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(r);
+
+                if (kind >= N_PLACE_KINDS)
+                        return false;
+                h->places[i].kind = kind;
+        }
+        for (uint64_t i = 0; i < n; i++) {
+                if (__builtin_add_overflow(at, bytes_varint(r), &at))
+                        return false;
+                h->places[i].address = at;
+        }
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t location = bytes_varint(r);
+
+                if (location > UINT32_MAX)
+                        return false;
+                h->places[i].location = location ? (uint32_t)(location - 1) : HEAP_NO_LOCATION;
+        }
+        return !r->bad;
+}
+
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
         size_t n_owners = MAX(h->n_owners, 1u);
@@ -223,7 +271,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         h->n_unsettled = (uint32_t)n_unsettled;
         h->n_owners = (uint32_t)n_owners;
         return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
-               decode_roots(r, h) && decode_edges(r, &h->graph) && !r->bad && !bytes_left(r);
+               decode_roots(r, h) && decode_edges(r, &h->graph) && decode_places(r, h) && !r->bad &&
+               !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

@@ -15,6 +15,22 @@ struct heap_owner {
         uint32_t tid;  /* of a stack, and of registers */
 };
 
+/* What a trace can name of the addresses that roots have. */
+enum heap_place_kind {
+        PLACE_VARIABLE, /* this word is a part of a variable */
+        PLACE_FRAME,    /* from here on, this function's frame of a stack */
+        PLACE_STACK_END, /* from here on, what lies above the first frame: a thread's start and its own data */
+        N_PLACE_KINDS,
+};
+
+#define HEAP_NO_LOCATION UINT32_MAX
+
+struct heap_place {
+        uint64_t address;
+        uint32_t location; /* of the trace; HEAP_NO_LOCATION: none */
+        enum heap_place_kind kind;
+};
+
 struct heap_graph {
         struct reach_graph graph; /* its arrays are owned, blocks and roots too */
         struct reach_block *
@@ -22,6 +38,8 @@ struct heap_graph {
         struct reach_root *roots; /* a word each; `owner` is a number of owners */
         struct heap_owner *owners;
         uint32_t n_owners;
+        struct heap_place *places; /* by address; known only when all else is */
+        uint32_t n_places;
         uint64_t *seqs;    /* of each block: which allocation it is; NULL where nobody counted */
         uint64_t pause_ns; /* so long did the program stand still */
         uint64_t unread_bytes; /* of memory that could not be read */
@@ -31,7 +49,9 @@ struct heap_graph {
 
 void heap_graph_done(struct heap_graph *h);
 
+/* In two steps, one behind the other: the places are known when the graph is. */
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret);
+void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret);
 
 /* Trusts nothing; memory is bounded by what n_bytes can hold. 0 or -EBADMSG. */
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

@@ -50,6 +50,19 @@ static void draw_graph(struct draw *d, struct heap_graph *h) {
                 h->roots[i] = (struct reach_root){begin, begin + 8, draw_below(d, 4),
                                                   (uint32_t)draw_below(d, h->n_owners), NULL};
         }
+        h->n_places = (uint32_t)draw_below(d, MAX_NODES);
+        h->places = calloc(MAX_NODES, sizeof(*h->places));
+        at = 0;
+        for (uint32_t i = 0; i < h->n_places; i++) {
+                at += draw_below(d, 3) * draw_below(d, (uint64_t)1 << 40);
+                h->places[i] =
+                        (struct heap_place){.address = at,
+                                            .location =
+                                                    draw_below(d, 4)
+                                                            ? (uint32_t)draw_below(d, UINT32_MAX)
+                                                            : HEAP_NO_LOCATION,
+                                            .kind = draw_below(d, N_PLACE_KINDS)};
+        }
         for (uint32_t i = 0; i < reach_n_nodes(&h->graph); i++) {
                 for (uint64_t k = draw_below(d, 4); k && h->graph.n_blocks && n_edges < MAX_EDGES;
                      k--)
@@ -84,6 +97,12 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
                 assert_int_equal(a->roots[i].kind, b->roots[i].kind);
                 assert_int_equal(a->roots[i].owner, b->roots[i].owner);
         }
+        assert_int_equal(a->n_places, b->n_places);
+        for (uint32_t i = 0; i < a->n_places; i++) {
+                assert_int_equal(a->places[i].address, b->places[i].address);
+                assert_int_equal(a->places[i].location, b->places[i].location);
+                assert_int_equal(a->places[i].kind, b->places[i].kind);
+        }
         assert_memory_equal(a->graph.first, b->graph.first, (n + 1) * sizeof(uint64_t));
         assert_memory_equal(a->graph.edges, b->graph.edges,
                             reach_n_edges(&a->graph) * sizeof(reach_edge));
@@ -99,6 +118,7 @@ static void test_there_and_back(void **state) {
 
                 draw_graph(&d, &h);
                 heap_graph_encode(&h, &bytes);
+                heap_graph_encode_places(h.places, h.n_places, &bytes);
                 assert_int_equal(heap_graph_decode(bytes.items, bytes.n, &back, &err), 0);
                 check_equal(&h, &back);
                 heap_graph_done(&back);

@@ -22,6 +22,7 @@
 enum {
         GRAPH_NICE = 10, /* the thread that reads gives way to the program */
         GRAPH_POLL_NS = 20 * 1000 * 1000,
+        GRAPH_MAX_VARIABLES = 32768, /* words that are named */
 };
 
 struct recorder_graph {
@@ -37,11 +38,44 @@ struct recorder_graph {
         VEC(struct thread_name { char text[16]; }) names;
         pthread_t reader;
         atomic_bool is_done;
-        bytes_buf bytes; /* the graph, when it is done */
+        bytes_buf bytes;         /* the graph, when it is done */
+        VEC(uint64_t) variables; /* words of modules that point to blocks, by address */
         uint32_t n_nodes;
         int result;
         struct err err;
 };
+
+/* ---- names of what holds ---------------------------------------------------------------------------------- */
+
+/* Of a module with more words that point to blocks, some are named: the names say how far each variable reaches. */
+static void take_variables(struct recorder_graph *g, const struct heap_graph *h) {
+        uint32_t n = 0, step;
+
+        for (uint32_t i = 0; i < h->graph.n_roots; i++)
+                n += h->roots[i].kind == ROOT_DATA;
+        step = n / GRAPH_MAX_VARIABLES + 1;
+        n = 0;
+        for (uint32_t i = 0; i < h->graph.n_roots; i++)
+                if (h->roots[i].kind == ROOT_DATA && n++ % step == 0)
+                        vec_push(&g->variables, h->roots[i].begin);
+}
+
+/* In the recorder's own thread: locations are the pipeline's. */
+static void put_places(struct recorder_graph *g) {
+        VEC(struct heap_place) places = {0};
+
+        for (size_t i = 0; i < g->variables.n; i++) {
+                uint32_t location = pipeline_locate(g->recorder->pipeline, g->process_idx,
+                                                    g->variables.items[i]);
+
+                if (location != PIPELINE_NO_LOCATION)
+                        vec_push(&places, (struct heap_place){.address = g->variables.items[i],
+                                                              .location = location,
+                                                              .kind = PLACE_VARIABLE});
+        }
+        heap_graph_encode_places(places.items, (uint32_t)places.n, &g->bytes);
+        vec_free(&places);
+}
 
 /* ---- the thread that reads ------------------------------------------------------------------------------- */
 
@@ -70,6 +104,7 @@ static void *graph_read(void *arg) {
                 h.n_unsettled = (uint32_t)g->threads.n;
                 g->n_nodes = reach_n_nodes(&h.graph);
                 heap_graph_encode(&h, &g->bytes);
+                take_variables(g, &h);
                 heap_graph_done(&h);
         }
         atomic_store(&g->is_done, true);
@@ -204,6 +239,7 @@ static void graph_free(struct recorder *r) {
         vec_free(&g->own);
         vec_free(&g->names);
         vec_free(&g->bytes);
+        vec_free(&g->variables);
         free(g);
         r->graph = NULL;
 }
@@ -253,6 +289,8 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
 static void graph_end(struct recorder *r) {
         struct recorder_graph *g = r->graph;
 
+        if (g->result == 0)
+                put_places(g);
         if (g->result < 0)
                 graph_refuse(r, &g->wish, g->err.text);
         else if (!trace_put_graph(r->writer,

@@ -98,6 +98,10 @@ static const struct functions_code *find_code(const struct functions *f, uint64_
         return NULL;
 }
 
+bool functions_is_code(const struct functions *f, uint64_t address) {
+        return !f->code.n || find_code(f, address);
+}
+
 uint64_t functions_code_begin(const struct functions *f) {
         uint64_t begin = f->code.n ? UINT64_MAX : 0;
 

@@ -39,6 +39,9 @@ void functions_done(struct functions *f);
 /* The function at the address; *ret_guess when it is only the nearest one below. NULL: none. */
 const struct function *functions_find(const struct functions *f, uint64_t address, bool *ret_guess);
 
+/* Whether code may lie there: it does if nobody knows where code lies. */
+bool functions_is_code(const struct functions *f, uint64_t address);
+
 /* No code lies below. */
 uint64_t functions_code_begin(const struct functions *f);
 

@@ -14,11 +14,13 @@
 #include "symbol/inline.h"
 #include "symbol/origin.h"
 #include "symbol/split.h"
+#include "symbol/variables.h"
 
 struct symbol_module {
         Dwfl *dwfl;
         Dwfl_Module *module;
         struct functions functions;
+        struct variables variables; /* loaded when one is asked about */
         struct finder finder;
         struct origin_counts counts;
         bool has_dwarf;
@@ -34,6 +36,7 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
         if (!m)
                 return NULL;
         functions_done(&m->functions);
+        variables_done(&m->variables);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
         free(m);
@@ -185,6 +188,27 @@ static const char *function_name(const struct function *f, const struct inline_r
         return name;
 }
 
+/* What is no code is a variable: "name+offset:size", so that whoever reads it knows where it begins and ends. A trace has such places
+ * if it has a graph (docs/holders.md). */
+static void name_variable(struct naming *k, size_t i) {
+        const struct variable *v;
+        _cleanup_free_ char *name = NULL;
+        struct str text = {0};
+
+        if (!k->m->variables.is_loaded)
+                variables_load(&k->m->variables, k->m->module);
+        v = variables_find(&k->m->variables, k->addresses[i]);
+        if (!v)
+                return;
+        name = symbol_demangle(v->name);
+        str_addf(&text, "%s+%llu:%llu", name, (unsigned long long)(k->addresses[i] - v->begin),
+                 (unsigned long long)(v->end - v->begin));
+        k->fn(k->ctx, &(struct trace_symbol){.location = (uint32_t)i,
+                                             .function = str_text(&text),
+                                             .file = ""});
+        str_done(&text);
+}
+
 static void name_address(struct naming *k, size_t i) {
         const struct function *trampoline =
                 functions_find_trampoline(&k->m->functions, k->addresses[i]);
@@ -245,7 +269,10 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
 
         (void)split; /* names point into it until they are told */
         for (size_t i = 0; i < n; i++)
-                name_address(&k, i);
+                if (functions_is_code(&m->functions, addresses[i]))
+                        name_address(&k, i);
+                else
+                        name_variable(&k, i);
         m->counts.is_damaged |= k.dwarf.damaged || k.split.damaged || k.dwarf.lines_damaged;
         inline_done(&k.dwarf);
         inline_done(&k.split);

@@ -5,7 +5,7 @@
 /* An address space has no more. */
 #define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
 
-enum { ROOT_KINDS = 4, EDGE_KINDS = 6 };
+enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 3 };
 
 static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
         struct bytes_reader addresses = *r;
@@ -82,6 +82,30 @@ static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
         return true;
 }
 
+/* Locations may be defined behind the graph. */
+static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
+        uint64_t n = bytes_varint(r), at = 0;
+
+        if (n > bytes_left(r))
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu places in %zu bytes",
+                                  (unsigned long long)n, bytes_left(r));
+        for (uint64_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(r);
+
+                if (kind >= PLACE_KINDS)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "place %llu is of kind %u",
+                                          (unsigned long long)i, kind);
+        }
+        for (uint64_t i = 0; i < n; i++)
+                if (__builtin_add_overflow(at, bytes_varint(r), &at))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "place %llu lies behind all addresses",
+                                          (unsigned long long)i);
+        for (uint64_t i = 0; i < n; i++)
+                bytes_varint(r);
+        return true;
+}
+
 static bool graph_is_sound(struct verify *v) {
         struct bytes_reader r = bytes_reader_of(v->graph.items, v->graph.n);
         uint64_t n_blocks = bytes_varint(&r), n_roots = bytes_varint(&r);
@@ -98,7 +122,7 @@ static bool graph_is_sound(struct verify *v) {
                                   v->graph.n);
         if (!blocks_are_sound(v, &r, n_blocks, has_seqs) ||
             !roots_are_sound(v, &r, n_roots, n_owners) ||
-            !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots))
+            !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) || !places_are_sound(v, &r))
                 return false;
         if (r.bad || bytes_left(&r))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "keep/held_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "keep/kept_graph.h"
+
+#define NS_PER_MS 1000000u
+#define UNKNOWN_BIRTH_MS UINT32_MAX
+
+static uint32_t name_of(void *ctx, uint32_t place) {
+        const struct held_graph *g = ctx;
+
+        return g->places.list.items[place].name;
+}
+
+/* To the end of the slice in which it was allocated: it is at least so old. */
+static void find_births(struct held_graph *g, const struct query *q) {
+        for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++) {
+                uint64_t begin_ns, end_ns;
+
+                g->heap.blocks[i].birth_ms = UNKNOWN_BIRTH_MS;
+                if (g->heap.seqs && query_seq_time(q, g->heap.seqs[i], &begin_ns, &end_ns))
+                        g->heap.blocks[i].birth_ms =
+                                (uint32_t)MIN(MIN(end_ns, g->info.time_ns) / NS_PER_MS,
+                                              (uint64_t)UINT32_MAX);
+        }
+}
+
+static void add_up(struct held_graph *g) {
+        const struct reach_graph *graph = &g->heap.graph;
+        const struct site_tree *t = &g->holders.tree;
+
+        for (uint32_t i = 0; i < graph->n_blocks; i++) {
+                uint64_t size = graph->blocks[i].size_bytes;
+
+                g->all_bytes += size;
+                if (t->group_of[i] == REACH_NONE) {
+                        g->unheld_bytes += size;
+                        g->unheld_blocks++;
+                }
+        }
+        for (uint32_t i = t->groups[0].first_child; i != REACH_NONE; i = t->groups[i].next)
+                if (t->groups[i].kind == GROUP_BLOCKS) {
+                        g->shared_bytes += t->groups[i].tree_bytes;
+                        g->shared_blocks += t->groups[i].tree_blocks;
+                }
+}
+
+/* Where in a variable, or in which frame: as long as one word alone holds all of a group. */
+static int find_roots(struct held_graph *g) {
+        const struct reach_graph *graph = &g->heap.graph;
+        const struct site_tree *t = &g->holders.tree;
+        const uint32_t *parent = g->holders.dominators.parent;
+        bool *is_mixed = calloc(t->n, sizeof(bool));
+
+        g->root_of_group = malloc((size_t)t->n * sizeof(g->root_of_group[0]));
+        if (!g->root_of_group || !is_mixed) {
+                free(is_mixed);
+                return -ENOMEM;
+        }
+        for (uint32_t i = 0; i < t->n; i++)
+                g->root_of_group[i] = REACH_NONE;
+        for (uint32_t i = 0; i < graph->n_blocks; i++) {
+                uint32_t group = t->group_of[i], above;
+
+                if (group == REACH_NONE || t->groups[t->groups[group].parent].kind != GROUP_PLACE)
+                        continue;
+                above = parent[i];
+                if (above < graph->n_blocks && t->group_of[above] == group)
+                        continue; /* held by another of the same group */
+                if (above < graph->n_blocks || above >= reach_n_nodes(graph) ||
+                    (g->root_of_group[group] != REACH_NONE &&
+                     g->root_of_group[group] != above - graph->n_blocks))
+                        is_mixed[group] = true;
+                else
+                        g->root_of_group[group] = above - graph->n_blocks;
+        }
+        for (uint32_t i = 0; i < t->n; i++)
+                if (is_mixed[i])
+                        g->root_of_group[i] = REACH_NONE;
+        free(is_mixed);
+        return 0;
+}
+
+int held_graph_open(struct held_graph *g, struct query *q, const struct frame_names *names,
+                    size_t graph_idx, struct site_texts *texts, struct err *reterr) {
+        int r;
+
+        *g = (struct held_graph){0};
+        r = kept_graph_read(q, graph_idx, &g->info, &g->heap, reterr);
+        if (r < 0)
+                return r;
+        g->stacks = malloc(MAX(g->heap.graph.n_blocks, 1u) * sizeof(g->stacks[0]));
+        if (!g->stacks) {
+                held_graph_done(g);
+                return err_set(reterr, -ENOMEM, "out of memory");
+        }
+        for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++)
+                g->stacks[i] = g->heap.blocks[i].site;
+        find_births(g, q);
+        site_texts_replace(texts, names, &g->heap);
+        r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
+        g->keys = (struct site_keys){.name_of = name_of, .ctx = g};
+        if (r == 0)
+                r = holder_tree_make(&g->heap.graph, &g->places.places, &g->keys, &g->holders);
+        if (r == 0) {
+                add_up(g);
+                r = find_roots(g);
+        }
+        if (r == 0)
+                return 0;
+        held_graph_done(g);
+        return err_set_errno(reterr, r, "cannot find out who holds what");
+}
+
+void held_graph_done(struct held_graph *g) {
+        free(g->root_of_group);
+        free(g->stacks);
+        holder_tree_done(&g->holders);
+        root_places_done(&g->places);
+        heap_graph_done(&g->heap);
+        *g = (struct held_graph){0};
+}
+
+size_t held_graph_newest(struct query *q, uint32_t process, size_t before) {
+        for (size_t i = MIN(before, query_n_graphs(q)); i-- > 0;)
+                if (process == QUERY_ALL || query_graph(q, i)->process == process)
+                        return i;
+        return SIZE_MAX;
+}
+
+uint64_t held_graph_age_ns(const struct held_graph *g, const struct site_group *group) {
+        uint64_t birth_ns = (uint64_t)group->oldest_ms * NS_PER_MS;
+
+        return !group->n_blocks || group->oldest_ms == UNKNOWN_BIRTH_MS ||
+                               birth_ns > g->info.time_ns
+                       ? 0
+                       : g->info.time_ns - birth_ns;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A graph of a trace as holders want it: roots with names, sites as people tell them apart, ages, the tree of who keeps what. */
+#pragma once
+
+#include "keep/root_places.h"
+#include "reach/holder_tree.h"
+
+struct held_graph {
+        struct trace_graph info; /* of which process, and when */
+        struct heap_graph
+                heap; /* birth_ms: since the recording's start; sites are numbers of the texts */
+        uint32_t *
+                stacks; /* of each block: its stack in the trace, as the site was; REACH_NO_SITE: unknown */
+        struct root_places places;
+        struct site_keys keys; /* for trees of the same graph */
+        struct holder_tree holders;
+        /* of each group below a place: the root from which alone it is held; REACH_NONE: there are several, or it is deeper */
+        uint32_t *root_of_group;
+        uint64_t all_bytes;    /* of all blocks, held or not */
+        uint64_t unheld_bytes; /* nothing leads to them */
+        uint64_t unheld_blocks;
+        uint64_t shared_bytes; /* held from several places, by none of them alone */
+        uint64_t shared_blocks;
+};
+
+/* The trace's graph number graph_idx. */
+int held_graph_open(struct held_graph *g, struct query *q, const struct frame_names *names,
+                    size_t graph_idx, struct site_texts *texts, struct err *reterr);
+void held_graph_done(struct held_graph *g);
+
+/* The newest of the process at or before number `before` − 1; QUERY_ALL: of any. SIZE_MAX: there is none. */
+size_t held_graph_newest(struct query *q, uint32_t process, size_t before);
+
+/* How old the oldest block of a group is; 0: unknown. */
+uint64_t held_graph_age_ns(const struct held_graph *g, const struct site_group *group);

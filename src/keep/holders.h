@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* silt holders: who keeps the memory that something still points to (docs/holders.md). */
+#pragma once
+
+#include "show/show_options.h"
+
+struct holders_options {
+        struct show_options view;
+        const char *
+                old_path; /* of an earlier moment, to compare with; NULL: the graph before in the same trace */
+        const char *
+                why; /* functions, by a regular expression: paths to what was allocated there; NULL: not asked */
+        bool is_full; /* whole call paths, every group */
+};
+#define HOLDERS_OPTIONS_DEFAULT ((struct holders_options){.view = SHOW_OPTIONS_DEFAULT})
+
+int holders_print(FILE *out, const struct holders_options *o, struct err *reterr);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "keep/holders_write.h"
+#include "show/stack_text.h"
+
+enum {
+        USUAL_ROWS = 24,
+        NUMBERS_CELLS = 44, /* of the columns in front of the names */
+        MIN_SHARE =
+                200, /* what is less than one of so many parts of all is not shown unless asked */
+};
+
+/* ---- names ------------------------------------------------------------------------------------------------- */
+
+/* The function that requested the memory, and its line. */
+static void add_requester(const struct holders *h, uint32_t stack, bool utf8, struct str *to) {
+        struct frame_stack x = {0};
+        struct str place = {0};
+
+        frame_stack_fill(&x, &h->names, stack, false);
+        if (x.shown.n) {
+                const struct name_frame *f = &x.frames.items[x.shown.items[0].frame_idx];
+
+                frame_add_function(to, &h->names, f, x.shown.items[0].is_task, h->names.is_full,
+                                   utf8);
+                if (f->file[0])
+                        frame_add_place(&place, f, false);
+                if (place.n)
+                        str_addf(to, " (%s)", str_text(&place));
+        } else {
+                str_add(to, "code without a name");
+        }
+        str_done(&place);
+        frame_stack_done(&x);
+}
+
+void holders_add_name(const struct holders *h, const struct held_graph *g,
+                      const struct site_tree *t, uint32_t group, bool utf8, struct str *to) {
+        const struct site_group *x = &t->groups[group];
+        uint32_t stack;
+
+        (void)g;
+        switch (x->kind) {
+        case GROUP_ABOVE_ALL: str_add(to, "all that is held"); return;
+        case GROUP_PLACE: style_add_clean(to, h->texts.pool.items.items[x->site]); return;
+        case GROUP_BLOCKS: break;
+        }
+        stack = x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
+        if (stack == REACH_NO_SITE)
+                str_add(to, "blocks whose call path is unknown");
+        else
+                add_requester(h, stack, utf8, to);
+}
+
+/* Where in its variable, or in which frame, something below a place is held: "+56", ", frame of serve"; nothing where that is unknown. */
+static void add_root(const struct holders *h, const struct held_graph *g, uint32_t group, bool utf8,
+                     struct str *to) {
+        uint32_t root = group == REACH_NONE ? REACH_NONE : g->root_of_group[group];
+        const struct reach_root *r = root == REACH_NONE ? NULL : &g->heap.roots[root];
+        const struct root_place *p =
+                r ? &g->places.list.items[g->places.places.of_root[root]] : NULL;
+        struct query_frame frame;
+        uint32_t location;
+
+        if (!p)
+                return;
+        if (p->kind == ROOT_PLACE_VARIABLE && r->begin > p->begin)
+                str_addf(to, "+%llu", (unsigned long long)(r->begin - p->begin));
+        location = r->kind == ROOT_STACK ? root_places_frame(&g->heap, r->begin) : HEAP_NO_LOCATION;
+        if (location < query_view(h->names.q)->n_locations &&
+            query_location_frames(h->names.q, location, &frame, 1) > 0) {
+                struct name_frame f = frame_of(&frame);
+
+                str_add(to, ", frame of ");
+                frame_add_function(to, &h->names, &f, false, false, utf8);
+        }
+}
+
+/* ---- the first sentence ------------------------------------------------------------------------------------ */
+
+static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struct str *to) {
+        const struct site_group *g = &h->now.holders.tree.groups[group];
+        struct unit_text a;
+
+        str_addf(to, "%s block%s allocated by ", unit_count(&a, g->n_blocks), unit_s(g->n_blocks));
+        holders_add_name(h, &h->now, &h->now.holders.tree, group, utf8, to);
+}
+
+static void add_rate(const struct holders *h, uint32_t group, struct str *to) {
+        struct unit_text a;
+        double per_s;
+
+        if (!holders_rate(h, group, &per_s) || fabs(per_s) < 0.05)
+                return;
+        if (fabs(per_s) >= 10)
+                str_addf(to, ", %s%s per second", per_s < 0 ? "-" : "+",
+                         unit_count(&a, unit_nearest(fabs(per_s))));
+        else
+                str_addf(to, ", %+.1f per second", per_s);
+}
+
+static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
+                    struct str *to) {
+        const struct site_tree *t = &h->now.holders.tree;
+        const char *arrow = utf8 ? " → " : " -> ";
+        const struct site_group *last = &t->groups[way[n - 1]];
+        uint64_t age_ns = held_graph_age_ns(&h->now, last);
+        struct unit_text a, b;
+
+        holders_add_name(h, &h->now, t, way[0], utf8, to);
+        if (n > 1)
+                add_root(h, &h->now, way[1], utf8, to);
+        if (n > 2) {
+                str_add(to, arrow);
+                add_blocks(h, way[1], utf8, to);
+        }
+        if (n > 4)
+                str_addf(to, "%s%s", arrow, utf8 ? "…" : "..");
+        if (n > 3) {
+                str_add(to, arrow);
+                add_blocks(h, way[n - 2], utf8, to);
+        }
+        if (n > 1) {
+                str_add(to, arrow);
+                add_blocks(h, way[n - 1], utf8, to);
+        }
+        str_addf(to, ": %s retained", unit_bytes(&a, last->outermost_weight));
+        if (last->n_blocks > 1)
+                str_addf(to, ", %s each", unit_bytes(&b, last->tree_bytes / last->n_blocks));
+        if (age_ns)
+                str_addf(to, ", %s %s", last->n_blocks > 1 ? "oldest" : "allocated",
+                         unit_duration(&a, age_ns));
+        if (age_ns && last->n_blocks == 1)
+                str_add(to, " before");
+        add_rate(h, way[n - 1], to);
+        str_add(to, ".");
+}
+
+static void add_share(struct str *to, uint64_t part, uint64_t all) {
+        double pct = all ? 100.0 * (double)part / (double)all : 0;
+
+        if (part == all)
+                str_add(to, "100 %");
+        else if (pct < 1)
+                str_add(to, "under 1 %");
+        else
+                str_addf(to, "%.*f %%", pct > 99 || pct < 10 ? 1 : 0, MIN(pct, 99.9));
+}
+
+static void add_sentence(const struct holders *h, bool utf8, struct str *to) {
+        const struct held_graph *g = &h->now;
+        const struct site_tree *t = &g->holders.tree;
+        uint32_t way[HOLDERS_MAX_WAY], n = holders_way(t, way, HOLDERS_MAX_WAY);
+        const struct site_group *place = n ? &t->groups[way[0]] : NULL;
+        struct unit_text a, b;
+
+        if (!g->heap.graph.n_blocks) {
+                query_add_process_name(h->names.q, g->info.process, to);
+                str_addf(to, " held no block that silt saw allocated, after %s.",
+                         unit_duration(&a, g->info.time_ns));
+                return;
+        }
+        if (!place || g->unheld_bytes > place->tree_bytes) {
+                query_add_process_name(h->names.q, g->info.process, to);
+                str_addf(
+                        to,
+                        " has lost the most of its memory, so nobody holds it: nothing points to %s of its %s.",
+                        unit_bytes(&a, g->unheld_bytes), unit_bytes(&b, g->all_bytes));
+                if (place)
+                        str_add(to, " The largest holder: ");
+        } else if (g->shared_bytes > place->tree_bytes) {
+                str_addf(
+                        to,
+                        "No single place holds the most: %s of %s are held from several places at once. The largest holder: ",
+                        unit_bytes(&a, g->shared_bytes), unit_bytes(&b, g->all_bytes));
+        }
+        if (!place)
+                return;
+        add_way(h, way, n, utf8, to);
+        str_add(to, " That is ");
+        add_share(to, place->tree_bytes, g->all_bytes);
+        str_addf(to, " of the %s that ", unit_bytes(&a, g->all_bytes));
+        query_add_process_name(h->names.q, g->info.process, to);
+        str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------- */
+
+static void print_numbers(const struct style *s, uint64_t bytes, uint64_t blocks, uint64_t each,
+                          uint64_t age_ns) {
+        struct unit_text a, b, c, d;
+
+        fprintf(s->out, "%10s %12s %9s %9s  ", unit_bytes(&a, bytes), unit_count(&b, blocks),
+                each ? unit_bytes(&c, each) : "", age_ns ? unit_duration(&d, age_ns) : "");
+}
+
+static void print_name(const struct style *s, uint32_t depth, struct str *name) {
+        struct str line = {0};
+        size_t indent = MIN(2 * (size_t)depth, (size_t)40),
+               room = s->width > NUMBERS_CELLS + indent + 20 ? s->width - NUMBERS_CELLS - indent
+                                                             : 20;
+
+        str_pad(&line, ' ', indent);
+        style_add_cut(s, &line, str_text(name), room);
+        fprintf(s->out, "%s\n", str_text(&line));
+        str_done(&line);
+        str_clear(name);
+}
+
+static void print_row(const struct style *s, const struct holders *h, const struct site_row *row) {
+        const struct site_tree *t = &h->now.holders.tree;
+        uint32_t depth = row->depth - 1;
+        struct str name = {0};
+        struct unit_text a;
+
+        if (row->group == REACH_NONE) {
+                print_numbers(s, row->n_bytes, row->n_blocks, 0, 0);
+                str_addf(&name, "(%s more)", unit_count(&a, row->n_groups));
+        } else {
+                const struct site_group *g = &t->groups[row->group];
+                bool is_place = g->kind == GROUP_PLACE;
+
+                print_numbers(s, is_place ? g->tree_bytes : g->outermost_weight,
+                              is_place ? g->tree_blocks : g->n_blocks,
+                              is_place || !g->n_blocks ? 0 : g->tree_bytes / g->n_blocks,
+                              held_graph_age_ns(&h->now, g));
+                if (row->depth == 1 && !is_place)
+                        str_add(&name, "(several places) ");
+                if (row->depth == 2) {
+                        struct str root = {0};
+
+                        add_root(h, &h->now, row->group, s->utf8, &root);
+                        if (root.n)
+                                str_addf(&name, "%s: ",
+                                         str_text(&root) +
+                                                 (strncmp(str_text(&root), ", ", 2) == 0 ? 2 : 0));
+                        str_done(&root);
+                }
+                holders_add_name(h, &h->now, t, row->group, s->utf8, &name);
+        }
+        print_name(s, depth, &name);
+        str_done(&name);
+}
+
+static void print_tree(const struct style *s, const struct holders *h) {
+        const struct request *q = h->options->view.request;
+        const struct site_tree *t = &h->now.holders.tree;
+        uint64_t least =
+                h->options->is_full || q->has_top ? 0 : t->groups[0].tree_bytes / MIN_SHARE;
+        site_rows rows = {0};
+
+        if (site_tree_rows(t, least,
+                           h->options->is_full ? UINT32_MAX : request_n_top(q, USUAL_ROWS) + 1,
+                           &rows) < 0)
+                return;
+        if (rows.n > 1)
+                fprintf(s->out, "\n%s%10s %12s %9s %9s  %s%s\n", s->bold, "retained", "blocks",
+                        "each", "oldest", "holder", s->plain);
+        for (size_t i = 1; i < rows.n; i++)
+                if (!q->max_depth || rows.items[i].depth <= q->max_depth)
+                        print_row(s, h, &rows.items[i]);
+        vec_free(&rows);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------- */
+
+static void print_rest(const struct style *s, const struct holders *h) {
+        const struct held_graph *g = &h->now;
+        struct str text = {0};
+        struct unit_text a, b;
+
+        if (g->shared_bytes)
+                str_addf(&text,
+                         "Held from several places, by none of them alone: %s in %s block%s. ",
+                         unit_bytes(&a, g->shared_bytes), unit_count(&b, g->shared_blocks),
+                         unit_s(g->shared_blocks));
+        if (g->unheld_bytes)
+                str_addf(
+                        &text,
+                        "Held by nothing: %s in %s block%s. 'silt leaks' says who allocated them. ",
+                        unit_bytes(&a, g->unheld_bytes), unit_count(&b, g->unheld_blocks),
+                        unit_s(g->unheld_blocks));
+        if (g->heap.unread_bytes)
+                str_addf(&text,
+                         "%s could not be read: what only they point to counts as held by nothing.",
+                         unit_bytes(&a, g->heap.unread_bytes));
+        if (text.n) {
+                fputc('\n', s->out);
+                style_wrap(s, str_text(&text), 0);
+        }
+        str_done(&text);
+}
+
+void holders_text(FILE *out, const struct holders *h) {
+        struct str text = {0};
+        struct style s;
+
+        style_init(&s, out);
+        if (h->options->why) {
+                holders_why_text(&s, h);
+                return;
+        }
+        if (h->has_before)
+                holders_growth_text(&s, h);
+        add_sentence(h, s.utf8, &text);
+        style_wrap(&s, str_text(&text), 0);
+        print_tree(&s, h);
+        print_rest(&s, h);
+        str_done(&text);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer of silt holders, gathered, and its two forms. Inside keep/ only. */
+#pragma once
+
+#include "keep/held_graph.h"
+#include "keep/holders.h"
+#include "reach/holder_growth.h"
+#include "reach/why.h"
+#include "show/style.h"
+
+struct holders {
+        const struct holders_options *options;
+        struct frame_names names; /* of the newer graph's trace */
+        struct site_texts texts;
+        struct held_graph now, before;
+        bool has_before;
+        struct holder_growth growth; /* if has_before */
+        struct why why;              /* if options->why */
+        struct map site_growth
+                [2]; /* site → blocks more in the second half of the time until the graph; in its last quarter */
+        struct map site_blocks; /* site → live blocks then */
+};
+
+enum { HOLDERS_MAX_WAY = 64 };
+
+/* From the place that holds most on down to where it becomes many: groups, the place first; how many. 0: nothing is held. */
+uint32_t holders_way(const struct site_tree *t, uint32_t *ret, uint32_t max);
+
+/* Blocks more per second of a group, by the graph before or by its site's history. False: unknown. */
+bool holders_rate(const struct holders *h, uint32_t group, double *ret_per_s);
+
+/* Appends who a group is: "static server+56", "set_value (db.c:31)". */
+void holders_add_name(const struct holders *h, const struct held_graph *g,
+                      const struct site_tree *t, uint32_t group, bool utf8, struct str *to);
+
+void holders_text(FILE *out, const struct holders *h);
+void holders_why_text(const struct style *s, const struct holders *h);
+void holders_growth_text(const struct style *s, const struct holders *h);
+void holders_json(FILE *out, const struct holders *h);

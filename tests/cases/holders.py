@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""silt holders, of programs that hold exactly what is known (holders.c)."""
+
+import os
+import subprocess
+
+from harness.answer import parse
+from harness.process import kill_family, run
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NODE, PAYLOAD = 16, 100
+CACHE = 16 + 8 * 500 + 64 * 500
+OWN = 800 + 24 * 100
+
+
+class Program:
+    """holders.c under silt, command by command."""
+
+    def __init__(self, t, options=(), trace="t.silt"):
+        self.t, self.trace = t, t.path(trace)
+        program = t.path("holders")
+        if not os.path.exists(program):
+            r = run(["gcc", "-O1", "-g", "-pthread", os.path.join(ROOT, "tests/cases/holders.c"), "-o", program])
+            assert r.code == 0, r.errors
+        self.process = subprocess.Popen(t.silt.run_argv(self.trace, [program], ["-f", *options]), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.hear()
+
+    def hear(self):
+        assert self.process.stdout.readline() == b"ready\n", "the program has ended"
+
+    def tell(self, command):
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def grow(self, n):
+        self.tell(f"grow {n}")
+        self.hear()
+
+    def take_graph(self):
+        r = self.t.silt.command("snapshot", self.trace, "--graph")
+        assert r.code == 0, r.errors
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                self.tell("end")
+                assert self.process.wait(60) == 0
+        finally:
+            kill_family(self.process)
+
+
+def holders(t, *args, name="t.silt"):
+    r = t.silt.command("holders", t.path(name), "--json", "--full", *args)
+    assert r.code == 0, r.errors
+    answer = parse(r.text)
+    assert answer["schema"] == "silt.holders/1"
+    return answer
+
+
+def text_of(t, *args):
+    r = t.silt.command("holders", t.path("t.silt"), *args)
+    assert r.code == 0, r.errors
+    return " ".join(r.text.split())
+
+
+def place(answer, name):
+    found = [g for g in answer["holders"] if g.get("name") == name]
+    assert len(found) == 1, (name, [g.get("name") for g in answer["holders"] if "name" in g])
+    return found[0]
+
+
+def function_of(group):
+    names = [f["function"] for f in group.get("stack", [])]
+    return next((n for n in names if n in ("make_node", "make_payload", "fill_cache", "make_entry", "make_buffer", "fill_own")), "")
+
+
+def below(answer, name):
+    """The groups below a place: (function that allocated, groups above it) → group."""
+    groups, found = answer["holders"], {}
+    top = groups.index(place(answer, name))
+    for i, g in enumerate(groups):
+        path, at = [], i
+        while at is not None and at != top:
+            path.append(function_of(groups[at]))
+            at = groups[at]["parent"]
+        if at == top and i != top:
+            found[tuple(reversed(path))] = g
+    return found
+
+
+def test_counts_are_exact(t):
+    with Program(t) as p:
+        p.take_graph()
+    a = holders(t)
+    n_list = 1000 * (NODE + PAYLOAD)
+    assert place(a, "static list")["retained_bytes"] == place(a, "static list")["tree_bytes"] == n_list
+    groups = below(a, "static list")
+    nodes, payloads = groups[("make_node",)], groups[("make_node", "make_payload")]
+    assert (nodes["blocks"], nodes["bytes"], nodes["retained_bytes"]) == (1000, 1000 * NODE, n_list), nodes
+    assert (payloads["blocks"], payloads["retained_bytes"]) == (1000, 1000 * PAYLOAD), payloads
+    assert place(a, "static cache")["retained_bytes"] == CACHE
+    groups = below(a, "static cache")
+    assert groups[("fill_cache",)]["offset"] == 0
+    assert sorted(g["bytes"] for g in groups.values()) == [16, 8 * 500, 64 * 500], groups
+    assert place(a, "thread worker-1")["tree_bytes"] >= 5000
+    assert a["held_from_several"] == {"bytes": 7000, "blocks": 1}, a["held_from_several"]
+    assert a["held_by_nothing"] == {"bytes": 3000, "blocks": 1}, a["held_by_nothing"]
+    assert a["live"]["bytes"] == a["held"]["bytes"] + 3000
+    assert a["held"]["bytes"] == a["holders"][0]["tree_bytes"]
+
+
+def test_first_sentence_names_the_largest(t):
+    with Program(t) as p:
+        p.take_graph()
+    text = text_of(t)
+    assert text.startswith("static list"), text[:200]
+    assert "1,000 blocks allocated by make_node (holders.c:" in text, text[:200]
+    assert "113.3 KiB retained, 116 B each" in text, text[:200]
+
+
+def test_why(t):
+    with Program(t) as p:
+        p.take_graph()
+    why = holders(t, "--why", "^make_entry")["why"]
+    assert why["wanted"] == why["freed"] == {"bytes": 64 * 500, "blocks": 500}, why
+    assert [g.get("name") for g in why["paths"]][1] == "static cache"
+    why = holders(t, "--why", "make_node")["why"]
+    assert why["freed"] == {"bytes": 1000 * (NODE + PAYLOAD), "blocks": 2000}, why
+    r = t.silt.command("holders", t.path("t.silt"), "--why", "nobody_is_called_so")
+    assert r.code == 2 and "no live block" in r.errors, r.errors
+
+
+def test_two_graphs_say_what_grew(t):
+    with Program(t) as p:
+        p.take_graph()
+        p.grow(700)
+        p.take_graph()
+    a = holders(t)
+    assert a["growth"]["groups"][0]["tree_bytes"] == 700 * (NODE + PAYLOAD), a["growth"]["groups"][0]
+    text = text_of(t)
+    assert "grew by 79.3 KiB in 1,400 blocks" in text, text[:300]
+    assert "It grew in static list: 700 more blocks of make_node" in text, text[:300]
+
+
+def test_two_traces_say_what_grew(t):
+    for name, n in (("old.silt", 0), ("t.silt", 300)):
+        with Program(t, trace=name) as p:
+            p.grow(n)
+            p.take_graph()
+    r = t.silt.command("holders", t.path("old.silt"), t.path("t.silt"))
+    assert r.code == 0, r.errors
+    assert "It grew in static list: 300 more blocks of make_node" in " ".join(r.text.split()), r.text[:300]
+
+
+def test_without_a_graph(t):
+    with Program(t):
+        pass
+    r = t.silt.command("holders", t.path("t.silt"))
+    assert r.code == 2 and "--graph" in r.errors and "--leaks" in r.errors, r.errors
