@@ -179,6 +179,8 @@ static bool take_option(struct reading *r, enum check_option option) {
         case CHECK_MAX_ALLOCATIONS: return take_count(r);
         case CHECK_MAX_TEMPORARY_SHARE: return take_share(r);
         case CHECK_MAX_RSS: return take_bytes(r, LIMIT_RSS);
+        case CHECK_MAX_LEAKED: return take_bytes(r, LIMIT_LEAKED);
+        case CHECK_SUPPRESSIONS: vec_push(&r->o->suppressions, r->p.value); break;
         case CHECK_MAX: return take_function(r);
         case CHECK_AGAINST: r->o->against = r->p.value; break;
         case CHECK_FAIL_ABOVE: return take_fail_above(r);
@@ -213,6 +215,13 @@ static bool refuse(struct reading *r, const char *why) {
         return false;
 }
 
+static bool limits_leaks(const struct check_options *o) {
+        for (size_t i = 0; i < o->limits.n; i++)
+                if (o->limits.items[i].kind == LIMIT_LEAKED)
+                        return true;
+        return false;
+}
+
 static bool check_all(struct reading *r) {
         if (!r->o->source.path)
                 return refuse(r, "no trace given: write 'silt check FILE --max-peak 200M'");
@@ -220,6 +229,8 @@ static bool check_all(struct reading *r) {
                 return refuse(
                         r,
                         "--fail-above and --by need a trace to compare with: add --against BASE");
+        if (r->o->suppressions.n && !limits_leaks(r->o))
+                return refuse(r, "--suppressions is about leaks: add --max-leaked BYTES");
         if (!cli_check_request(&r->p, &r->command->request, REQUEST_DIFF))
                 return false;
         if (r->o->against)
@@ -252,6 +263,7 @@ bool check_options_parse(int argc, char **argv, struct check_command *ret, int *
 void check_command_done(struct check_command *c) {
         request_done(&c->request);
         vec_free(&c->options.limits);
+        vec_free(&c->options.suppressions);
         for (size_t i = 0; i < c->texts.n; i++)
                 free(c->texts.items[i]);
         vec_free(&c->texts);

@@ -39,6 +39,8 @@ static bool take_word(struct leaks_words *w, int id, struct cli_parser *p) {
         case CLI_OPERAND: return take_operand(w, p);
         case LEAKS_SHOW_REACHABLE: w->options.shows_reachable = true; break;
         case LEAKS_JSON: w->options.view.json = true; break;
+        case LEAKS_SUPPRESSIONS: vec_push(&w->options.suppressions, p->value); break;
+        case LEAKS_GEN_SUPPRESSIONS: w->options.gen_suppressions = true; break;
         case LEAKS_FULL: w->options.is_full = true; break;
         case LEAKS_PROCESS:
         case LEAKS_RULES: return cli_take_key(p, &w->request);
@@ -76,6 +78,7 @@ int cmd_leaks(int argc, char **argv) {
                 cli_say_err(r, &err);
                 exit_status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
         }
+        vec_free(&w.options.suppressions);
         request_done(&w.request);
         return exit_status;
 }

@@ -21,6 +21,7 @@ static const char *const kind_names[LIMIT_N_KINDS] = {
         [LIMIT_ALLOCATIONS] = "allocations",
         [LIMIT_TEMPORARY_SHARE] = "temporary share",
         [LIMIT_RSS] = "peak RSS",
+        [LIMIT_LEAKED] = "leaked",
         [LIMIT_FUNCTION] = "function",
         [LIMIT_AGAINST] = "against",
 };
@@ -326,8 +327,8 @@ static const char *unit_name(const struct limit *l) {
 }
 
 static const char *const kind_keys[LIMIT_N_KINDS] = {
-        "peak",     "end",      "growth",  "allocated", "allocations", "temporary_share",
-        "peak_rss", "function", "against",
+        "peak",     "end",    "growth",   "allocated", "allocations", "temporary_share",
+        "peak_rss", "leaked", "function", "against",
 };
 
 static void put_result(struct json *j, const struct check_result *r) {

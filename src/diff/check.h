@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "diff/diff.h"
+#include "keep/kept_leaks.h"
 
 enum limit_kind {
         LIMIT_PEAK,
@@ -14,6 +15,7 @@ enum limit_kind {
         LIMIT_ALLOCATIONS,
         LIMIT_TEMPORARY_SHARE,
         LIMIT_RSS,
+        LIMIT_LEAKED,   /* what nothing points to any more, by the graph of the trace */
         LIMIT_FUNCTION, /* what blocks on whose call path it is held at the peak */
         LIMIT_AGAINST,  /* a metric, compared with another recording */
         LIMIT_N_KINDS,
@@ -40,7 +42,8 @@ struct limit {
 
 struct check_options {
         struct diff_source source;
-        const char *against; /* the recording to compare with; NULL: none */
+        suppression_files suppressions; /* of leaks */
+        const char *against;            /* the recording to compare with; NULL: none */
         VEC(struct limit) limits;
         bool json;
         bool strict; /* what cannot be told, or is not whole, is trouble */

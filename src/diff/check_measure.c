@@ -486,8 +486,47 @@ static int measure_end(struct check *c, struct check_result *r, struct err *rete
         return x;
 }
 
+/* What a call path lost with all that hung from it counts for it, so the sum of them is the figure. */
+static void blame_leaks(struct check *c, struct check_result *r, const struct kept_leaks *l) {
+        for (size_t i = l->records.n; i-- > 0 && r->n_culprits < CHECK_CULPRITS;) {
+                const struct loss_record *x = &l->records.items[i];
+
+                if (x->class == LEAK_DEFINITE && !x->is_suppressed)
+                        add_culprit(r, &c->side, x->stack == REACH_NO_SITE ? 0 : x->stack,
+                                    (double)(x->bytes + x->indirect_bytes));
+        }
+}
+
+/* A trace without a graph is no pass with a remark: who asks for leaks has not recorded what is needed. */
+static int measure_leaked(struct check *c, struct check_result *r, struct err *reterr) {
+        const char *path = c->options->source.path;
+        struct kept_leaks l = {0};
+        struct unit_text t;
+        int x;
+
+        if (!query_filter_is_empty(c->options->source.request->filter))
+                return err_set(
+                        reterr, -EINVAL,
+                        "--max-leaked counts all call paths of the process: leave out filters, or use --suppressions");
+        x = kept_leaks_open(&l, c->side.q, path, c->side.answer->scope.process,
+                            &c->options->suppressions, reterr);
+        if (x >= 0) {
+                r->measured = (double)kept_leaks_lost_bytes(&l);
+                if (!l.is_at_exit)
+                        snprintf(r->remark, sizeof(r->remark), "by the graph taken after %s",
+                                 unit_duration(&t, l.graph.info.time_ns));
+                if (r->measured > r->limit->limit) {
+                        r->status = CHECK_FAILED;
+                        blame_leaks(c, r, &l);
+                }
+        }
+        kept_leaks_done(&l);
+        return x;
+}
+
 static int measure(struct check *c, struct check_result *r, struct err *reterr) {
         switch (r->limit->kind) {
+        case LIMIT_LEAKED: return measure_leaked(c, r, reterr);
         case LIMIT_END: return measure_end(c, r, reterr);
         case LIMIT_GROWTH: return measure_growth(c, r, reterr);
         case LIMIT_FUNCTION: return measure_function(c, r, reterr);

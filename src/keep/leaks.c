@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "keep/leaks.h"
 
-#include "base/units.h"
 #include "keep/leaks_write.h"
 #include "show/opened.h"
 
 static int gather(struct leaks *l, struct opened *t, const struct leaks_options *o,
                   struct err *reterr) {
         struct query_scope scope;
-        int r = kept_graph_open(&l->graph, t->q, o->view.resolved->scope.process, reterr);
+        int r = kept_leaks_open(&l->kept, t->q, o->view.path, o->view.resolved->scope.process,
+                                &o->suppressions, reterr);
 
         if (r < 0)
                 return r;
-        scope = (struct query_scope){.process = l->graph.info.process,
-                                     .to_ns = l->graph.info.time_ns};
-        r = query_ask(t->q, &scope, &l->answer, reterr);
-        if (r < 0)
-                return r;
-        loss_records_find(&l->graph, &l->records);
-        return 0;
+        scope = (struct query_scope){.process = l->kept.graph.info.process,
+                                     .to_ns = l->kept.graph.info.time_ns};
+        return query_ask(t->q, &scope, &l->answer, reterr);
 }
 
 int leaks_print(FILE *out, const struct leaks_options *options, struct err *reterr) {
@@ -35,13 +31,14 @@ int leaks_print(FILE *out, const struct leaks_options *options, struct err *rete
         opened_end_progress(&t);
         l.options = &o;
         l.names = (struct frame_names){.q = t.q, .names = t.names, .is_full = o.is_full};
-        if (r >= 0 && o.view.json)
+        if (r >= 0 && o.gen_suppressions)
+                leaks_entries(out, &l);
+        else if (r >= 0 && o.view.json)
                 leaks_json(out, &l);
         else if (r >= 0)
                 leaks_text(out, &l);
         query_answer_free(l.answer);
-        vec_free(&l.records);
-        kept_graph_done(&l.graph);
+        kept_leaks_done(&l.kept);
         request_resolved_done(&resolved);
         opened_done(&t);
         return r;

@@ -3,12 +3,26 @@
 #include "keep/leaks_write.h"
 #include "show/show_json.h"
 
-static void put_class(struct json *j, const char *key, const struct leak_classes *c,
-                      enum leak_class class) {
+static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
         json_key(j, key);
         json_object(j);
-        json_put_uint(j, "bytes", c->bytes[class]);
-        json_put_uint(j, "blocks", c->blocks[class]);
+        json_put_uint(j, "bytes", bytes);
+        json_put_uint(j, "blocks", blocks);
+        json_end(j);
+}
+
+static void put_suppressions(struct json *j, const struct suppressions *s) {
+        json_key(j, "suppressions"); /* those that were used */
+        json_array(j);
+        for (size_t i = 0; i < s->list.n; i++) {
+                if (!s->list.items[i].n_blocks)
+                        continue;
+                json_object(j);
+                json_put_string(j, "name", s->list.items[i].name ? s->list.items[i].name : "");
+                json_put_uint(j, "bytes", s->list.items[i].n_bytes);
+                json_put_uint(j, "blocks", s->list.items[i].n_blocks);
+                json_end(j);
+        }
         json_end(j);
 }
 
@@ -28,7 +42,7 @@ static void put_record(struct json *j, const struct leaks *l, const struct loss_
 }
 
 void leaks_json(FILE *out, const struct leaks *l) {
-        const struct leak_classes *c = &l->graph.classes;
+        const struct leak_sums *c = &l->kept.sums;
         const struct query_totals *t = &l->answer->totals;
         struct json j;
 
@@ -36,22 +50,25 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_object(&j);
         json_put_string(&j, "schema", "silt.leaks/1");
         json_put_uint(&j, "pid",
-                      query_view(l->names.q)->processes[l->graph.info.process].start.pid);
-        json_put_double(&j, "at_s", (double)l->graph.info.time_ns / 1e9, 6);
-        json_put_double(&j, "pause_s", (double)l->graph.heap.pause_ns / 1e9, 6);
-        json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
-        json_put_uint(&j, "unsettled_blocks", l->graph.heap.n_unsettled);
+                      query_view(l->names.q)->processes[l->kept.graph.info.process].start.pid);
+        json_put_double(&j, "at_s", (double)l->kept.graph.info.time_ns / 1e9, 6);
+        json_put_double(&j, "pause_s", (double)l->kept.graph.heap.pause_ns / 1e9, 6);
+        json_put_uint(&j, "unread_bytes", l->kept.graph.heap.unread_bytes);
+        json_put_uint(&j, "unsettled_blocks", l->kept.graph.heap.n_unsettled);
         json_put_uint(&j, "allocations", t->n_allocs);
         json_put_uint(&j, "frees", t->n_frees);
         json_put_uint(&j, "bytes_allocated", t->alloc_bytes);
-        put_class(&j, "definitely_lost", c, LEAK_DEFINITE);
-        put_class(&j, "indirectly_lost", c, LEAK_INDIRECT);
-        put_class(&j, "possibly_lost", c, LEAK_POSSIBLE);
-        put_class(&j, "still_reachable", c, LEAK_REACHABLE);
+        put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
+        put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
+        put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
+        put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
+        put_sum(&j, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
+        put_suppressions(&j, &l->kept.suppressions);
         json_key(&j, "records");
         json_array(&j);
-        for (size_t i = 0; i < l->records.n; i++)
-                put_record(&j, l, &l->records.items[i]);
+        for (size_t i = 0; i < l->kept.records.n; i++)
+                if (!l->kept.records.items[i].is_suppressed)
+                        put_record(&j, l, &l->kept.records.items[i]);
         json_end(&j);
         json_end(&j);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "base/units.h"
 #include "keep/leaks_write.h"
 #include "show/stack_text.h"
@@ -21,28 +23,35 @@ static void add_sum(struct str *to, uint64_t bytes, uint64_t blocks) {
 }
 
 static void add_sentence(struct str *to, const struct leaks *l, const struct style *s) {
-        const struct leak_classes *c = &l->graph.classes;
+        const struct leak_sums *c = &l->kept.sums;
         uint64_t lost_bytes = c->bytes[LEAK_DEFINITE] + c->bytes[LEAK_INDIRECT];
         uint64_t lost_blocks = c->blocks[LEAK_DEFINITE] + c->blocks[LEAK_INDIRECT];
         const struct loss_record *worst = NULL;
         struct unit_text a, b, d;
 
-        for (size_t i = l->records.n; i-- > 0 && !worst;)
-                if (l->records.items[i].class == LEAK_DEFINITE)
-                        worst = &l->records.items[i];
-        query_add_process_name(l->names.q, l->graph.info.process, to);
-        if (!lost_blocks) {
+        for (size_t i = l->kept.records.n; i-- > 0 && !worst;)
+                if (l->kept.records.items[i].class == LEAK_DEFINITE &&
+                    !l->kept.records.items[i].is_suppressed)
+                        worst = &l->kept.records.items[i];
+        query_add_process_name(l->names.q, l->kept.graph.info.process, to);
+        if (!lost_blocks && c->suppressed_blocks)
+                str_addf(to, " lost nothing but what is suppressed, %s in %s block%s, after %s.",
+                         unit_bytes(&a, c->suppressed_bytes), unit_count(&b, c->suppressed_blocks),
+                         unit_s(c->suppressed_blocks),
+                         unit_duration(&d, l->kept.graph.info.time_ns));
+        else if (!lost_blocks)
                 str_addf(to, " lost nothing: something points to each of the %s it held after %s.",
                          unit_bytes(&a, l->answer->totals.end_bytes),
-                         unit_duration(&b, l->graph.info.time_ns));
+                         unit_duration(&b, l->kept.graph.info.time_ns));
+        if (!lost_blocks) {
                 if (c->blocks[LEAK_POSSIBLE])
-                        str_addf(to, " To %s only pointers into the middle of a block do.",
+                        str_addf(to, " To %s only pointers into the middle of a block lead.",
                                  unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
                 return;
         }
         str_addf(to, " lost %s in %s block%s: nothing points to them any more, after %s.",
                  unit_bytes(&a, lost_bytes), unit_count(&b, lost_blocks), unit_s(lost_blocks),
-                 unit_duration(&d, l->graph.info.time_ns));
+                 unit_duration(&d, l->kept.graph.info.time_ns));
         if (!worst)
                 return;
         str_addf(to, " The most, %s, was allocated by ",
@@ -51,14 +60,13 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
         str_add(to, ".");
 }
 
-static bool is_shown(const struct leaks *l, const struct loss_record *r) {
-        return r->class == LEAK_DEFINITE || r->class == LEAK_POSSIBLE ||
-               (l->options->shows_reachable && r->class != LEAK_REACHABLE) ||
-               l->options->shows_reachable;
+bool leaks_shows(const struct leaks *l, const struct loss_record *r) {
+        return !r->is_suppressed && (l->options->shows_reachable || r->class == LEAK_DEFINITE ||
+                                     r->class == LEAK_POSSIBLE);
 }
 
 static void print_record(const struct style *s, const struct leaks *l, size_t i) {
-        const struct loss_record *r = &l->records.items[i];
+        const struct loss_record *r = &l->kept.records.items[i];
         struct unit_text a, b, c, d;
 
         if (r->indirect_bytes)
@@ -66,12 +74,12 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
                         "%s%s (%s direct, %s indirect) bytes in %s blocks are %s in loss record %zu of %zu%s\n",
                         s->bold, unit_count(&a, r->bytes + r->indirect_bytes),
                         unit_count(&b, r->bytes), unit_count(&c, r->indirect_bytes),
-                        unit_count(&d, r->blocks), leak_class_words[r->class], i + 1, l->records.n,
-                        s->plain);
+                        unit_count(&d, r->blocks), leak_class_words[r->class], i + 1,
+                        l->kept.records.n, s->plain);
         else
                 fprintf(s->out, "%s%s bytes in %s blocks are %s in loss record %zu of %zu%s\n",
                         s->bold, unit_count(&a, r->bytes), unit_count(&b, r->blocks),
-                        leak_class_words[r->class], i + 1, l->records.n, s->plain);
+                        leak_class_words[r->class], i + 1, l->kept.records.n, s->plain);
         if (r->stack == REACH_NO_SITE)
                 fprintf(s->out, "   silt does not know who allocated them\n");
         else
@@ -79,12 +87,13 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
         fputc('\n', s->out);
 }
 
-static void print_summary_line(const struct style *s, const struct leaks *l,
-                               enum leak_class class) {
+/* ---- memcheck's summaries ---------------------------------------------------------------------- */
+
+static void print_sum(const struct style *s, const char *what, uint64_t bytes, uint64_t blocks) {
         struct str line = {0};
 
-        add_sum(&line, l->graph.classes.bytes[class], l->graph.classes.blocks[class]);
-        fprintf(s->out, "  %18s: %s\n", leak_class_words[class], str_text(&line));
+        add_sum(&line, bytes, blocks);
+        fprintf(s->out, "%18s: %s\n", what, str_text(&line));
         str_done(&line);
 }
 
@@ -95,52 +104,111 @@ static void print_rules(const struct style *s, const struct leak_classes *c) {
                 [EDGE_NEWARRAY] = "newarray",
                 [EDGE_MULTIPLE_INHERITANCE] = "multipleinheritance",
         };
+        bool is_headed = false;
 
         for (unsigned i = EDGE_STDSTRING; i < N_REACH_EDGE_KINDS; i++) {
                 struct str line = {0};
 
                 if (!c->by_rule_blocks[i])
                         continue;
-                if (i == EDGE_STDSTRING || !line.n)
-                        add_sum(&line, c->by_rule_bytes[i], c->by_rule_blocks[i]);
-                fprintf(s->out, "  %18s  of which reachable via heuristic %s: %s\n", "", words[i],
-                        str_text(&line));
+                if (!is_headed)
+                        fprintf(s->out, "%22sof which reachable via heuristic:\n", "");
+                is_headed = true;
+                add_sum(&line, c->by_rule_bytes[i], c->by_rule_blocks[i]);
+                fprintf(s->out, "%24s%-19s: %s\n", "", words[i], str_text(&line));
                 str_done(&line);
         }
 }
 
-void leaks_text(FILE *out, const struct leaks *l) {
+static void print_heap_summary(const struct style *s, const struct leaks *l) {
         const struct query_totals *t = &l->answer->totals;
+        const struct leak_classes *c = &l->kept.graph.classes;
+        struct unit_text a, b, d;
+        uint64_t bytes = 0;
+
+        for (unsigned i = 0; i < N_LEAK_CLASSES; i++)
+                bytes += c->bytes[i];
+        fprintf(s->out, "\nHEAP SUMMARY:\n    in use at %s: %s bytes in %s blocks\n",
+                l->kept.is_at_exit ? "exit" : "that moment", unit_count(&a, bytes),
+                unit_count(&b, l->kept.graph.heap.graph.n_blocks));
+        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n",
+                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                unit_count(&d, t->alloc_bytes));
+}
+
+static void print_leak_summary(const struct style *s, const struct leaks *l) {
+        const struct leak_sums *c = &l->kept.sums;
+
+        if (!l->kept.graph.heap.graph.n_blocks) {
+                fprintf(s->out, "All heap blocks were freed -- no leaks are possible\n");
+                return;
+        }
+        fprintf(s->out, "LEAK SUMMARY:\n");
+        for (unsigned i = N_LEAK_CLASSES; i-- > 0;) {
+                static const enum leak_class order[N_LEAK_CLASSES] = {LEAK_REACHABLE, LEAK_POSSIBLE,
+                                                                      LEAK_INDIRECT, LEAK_DEFINITE};
+
+                print_sum(s, leak_class_words[order[i]], c->bytes[order[i]], c->blocks[order[i]]);
+        }
+        print_rules(s, &l->kept.graph.classes);
+        print_sum(s, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
+        if (c->blocks[LEAK_REACHABLE] && !l->options->shows_reachable)
+                fprintf(s->out,
+                        "Reachable blocks (those to which a pointer was found) are not shown.\n"
+                        "To see them, rerun with: --show-reachable\n");
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
+static void add_doubts(struct str *to, const struct leaks *l) {
+        struct unit_text a;
+
+        if (l->kept.graph.heap.unread_bytes)
+                str_addf(to, " %s could not be read: what only they point to counts as lost.",
+                         unit_bytes(&a, l->kept.graph.heap.unread_bytes));
+        if (l->kept.suppressions.n_odd_names)
+                str_addf(
+                        to,
+                        " %s line%s of the suppression files name%s functions in a form that silt cannot compare:"
+                        " linker names with wildcards, such as '_ZN?3Foo*'.",
+                        unit_count(&a, l->kept.suppressions.n_odd_names),
+                        unit_s(l->kept.suppressions.n_odd_names),
+                        l->kept.suppressions.n_odd_names == 1 ? "s" : "");
+}
+
+void leaks_text(FILE *out, const struct leaks *l) {
         struct str text = {0};
-        struct unit_text a, b, c;
         struct style s;
 
         style_init(&s, out);
         add_sentence(&text, l, &s);
+        add_doubts(&text, l);
         style_wrap(&s, str_text(&text), 0);
-        fputc('\n', out);
-        if (l->graph.heap.unread_bytes) {
-                str_clear(&text);
-                str_addf(&text, "%s could not be read: what only they point to counts as lost.",
-                         unit_bytes(&a, l->graph.heap.unread_bytes));
-                style_wrap(&s, str_text(&text), 0);
-        }
-        fprintf(out, "\nHEAP SUMMARY:\n    in use at %s: %s bytes in %s blocks\n", "that moment",
-                unit_count(&a, l->graph.classes.bytes[0] + l->graph.classes.bytes[1] +
-                                       l->graph.classes.bytes[2] + l->graph.classes.bytes[3]),
-                unit_count(&b, l->graph.heap.graph.n_blocks));
-        fprintf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n",
-                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
-                unit_count(&c, t->alloc_bytes));
-        for (size_t i = 0; i < l->records.n; i++)
-                if (is_shown(l, &l->records.items[i]))
+        print_heap_summary(&s, l);
+        for (size_t i = 0; i < l->kept.records.n; i++)
+                if (leaks_shows(l, &l->kept.records.items[i]))
                         print_record(&s, l, i);
-        fprintf(out, "LEAK SUMMARY:\n");
-        print_summary_line(&s, l, LEAK_DEFINITE);
-        print_summary_line(&s, l, LEAK_INDIRECT);
-        print_summary_line(&s, l, LEAK_POSSIBLE);
-        print_summary_line(&s, l, LEAK_REACHABLE);
-        print_rules(&s, &l->graph.classes);
-        fprintf(out, "  %18s: 0 bytes in 0 blocks\n", "suppressed");
+        print_leak_summary(&s, l);
         str_done(&text);
+}
+
+void leaks_entries(FILE *out, const struct leaks *l) {
+        struct str sentence = {0}, entries = {0}, one = {0};
+        struct style s;
+
+        style_init(&s, out);
+        s.bold = s.dim = s.plain = "";
+        add_sentence(&sentence, l, &s);
+        for (size_t i = 0; i < l->kept.records.n; i++) {
+                if (!leaks_shows(l, &l->kept.records.items[i]))
+                        continue;
+                str_clear(&one);
+                suppressed_add_entry(&one, l->names.q, &l->kept.records.items[i]);
+                if (!strstr(str_text(&entries), str_text(&one)))
+                        str_add(&entries, str_text(&one));
+        }
+        fprintf(out, "# %s\n%s", str_text(&sentence), str_text(&entries));
+        str_done(&sentence);
+        str_done(&entries);
+        str_done(&one);
 }

@@ -41,3 +41,15 @@ void loss_records_find(const struct kept_graph *g, loss_record_list *ret) {
         if (ret->n)
                 qsort(ret->items, ret->n, sizeof(ret->items[0]), by_bytes);
 }
+
+struct leak_sums loss_records_sum(const loss_record_list *records) {
+        struct leak_sums s = {0};
+
+        for (size_t i = 0; i < records->n; i++) {
+                const struct loss_record *r = &records->items[i];
+
+                *(r->is_suppressed ? &s.suppressed_blocks : &s.blocks[r->class]) += r->blocks;
+                *(r->is_suppressed ? &s.suppressed_bytes : &s.bytes[r->class]) += r->bytes;
+        }
+        return s;
+}

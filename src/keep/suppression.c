@@ -9,6 +9,8 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/str.h"
+#include "symbol/symbol.h"
 
 enum {
         MAX_FRAMES = 500, /* of one entry: valgrind reads 24 of a call path, LSan all */
@@ -101,7 +103,52 @@ static int parse_kinds(struct line l, unsigned *ret) {
         return 0;
 }
 
-static bool parse_frame(struct line l, struct suppression_frame *ret) {
+static bool is_identifier(char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z');
+}
+
+/* "_ZN4List3add*" begins with a scope or a function whose whole name is known: "List::add". NULL: it does not. */
+static char *scope_of(const char *pattern) {
+        size_t n = strlen(pattern), n_named = 0;
+        const char *at = pattern + 2;
+        struct str to = {0};
+        char *readable;
+
+        if (n < 4 || strncmp(pattern, "_Z", 2) != 0 || pattern[n - 1] != '*')
+                return NULL;
+        at += *at == 'N';
+        at += *at == 'K' && at[-1] == 'N';
+        while (*at >= '1' && *at <= '9') {
+                size_t n_name = 0;
+
+                while (*at >= '0' && *at <= '9' && n_name < n)
+                        n_name = n_name * 10 + (size_t)(*at++ - '0');
+                if (n_name > (size_t)(pattern + n - 1 - at) || memchr(at, '*', n_name) ||
+                    memchr(at, '?', n_name))
+                        break;
+                str_addf(&to, "%s%.*s", n_named++ ? "::" : "", (int)n_name, at);
+                at += n_name;
+        }
+        readable = n_named && at == pattern + n - 1 ? strdup(str_text(&to)) : NULL;
+        str_done(&to);
+        return readable;
+}
+
+/* What traces call the function. */
+static void name_function(struct suppressions *s, struct suppression_frame *f) {
+        bool is_mangled = strncmp(f->pattern, "_Z", 2) == 0 || strncmp(f->pattern, "_R", 2) == 0;
+
+        if (!strpbrk(f->pattern, "*?")) {
+                f->readable = symbol_demangle(f->pattern);
+                return;
+        }
+        f->readable = scope_of(f->pattern);
+        f->is_scope = f->readable;
+        s->n_odd_names += is_mangled && !f->readable;
+}
+
+static bool parse_frame(struct suppressions *s, struct line l, struct suppression_frame *ret) {
         *ret = (struct suppression_frame){0};
         if (is_text(l, "...")) {
                 ret->kind = SUPPRESSION_ANY_FRAMES;
@@ -116,12 +163,19 @@ static bool parse_frame(struct line l, struct suppression_frame *ret) {
         else
                 return false;
         ret->pattern = strndup(l.text, l.n);
+        if (ret->pattern && ret->kind == SUPPRESSION_FUNCTION)
+                name_function(s, ret);
         return ret->pattern != NULL;
+}
+
+static void frame_done(struct suppression_frame *f) {
+        free(f->pattern);
+        free(f->readable);
 }
 
 static void suppression_done(struct suppression *s) {
         for (size_t i = 0; i < s->frames.n; i++)
-                free(s->frames.items[i].pattern);
+                frame_done(&s->frames.items[i]);
         vec_free(&s->frames);
         free(s->name);
 }
@@ -144,8 +198,8 @@ static bool is_leak_of_memcheck(struct line l) {
 }
 
 /* One entry, its brace taken already. *ret_counts: it is about leaks. */
-static int parse_entry(struct lines *l, struct suppression *s, bool *ret_counts,
-                       struct err *reterr) {
+static int parse_entry(struct suppressions *to, struct lines *l, struct suppression *s,
+                       bool *ret_counts, struct err *reterr) {
         struct line line;
 
         s->classes = ALL_CLASSES;
@@ -170,13 +224,13 @@ static int parse_entry(struct lines *l, struct suppression *s, bool *ret_counts,
                                         reterr);
                         continue;
                 }
-                if (!parse_frame(line, &frame)) {
+                if (!parse_frame(to, line, &frame)) {
                         if (!*ret_counts) /* other tools have lines of their own */
                                 continue;
                         return refuse(l, "neither 'fun:', 'obj:', 'src:' nor '...'", reterr);
                 }
                 if (s->frames.n >= MAX_FRAMES) {
-                        free(frame.pattern);
+                        frame_done(&frame);
                         return refuse(l, "an entry has too many lines", reterr);
                 }
                 vec_push(&s->frames, frame);
@@ -194,8 +248,10 @@ static int parse_valgrind(struct suppressions *to, struct lines *l, struct err *
 
                 if (!is_text(line, "{"))
                         return refuse(l, "an entry begins with '{'", reterr);
-                r = parse_entry(l, &s, &counts, reterr);
-                if (r < 0 || !counts || to->list.n >= MAX_ENTRIES)
+                r = parse_entry(to, l, &s, &counts, reterr);
+                if (r == 0 && to->list.n >= MAX_ENTRIES)
+                        r = refuse(l, "too many entries", reterr);
+                if (r < 0 || !counts)
                         suppression_done(&s);
                 else
                         vec_push(&to->list, s);
@@ -237,8 +293,8 @@ static int parse_lsan(struct suppressions *to, struct lines *l, struct err *rete
                         return refuse(l, "too many entries", reterr);
                 s.name = strndup(whole.text, whole.n);
                 vec_push(&s.frames, any);
-                vec_push(&s.frames,
-                         (struct suppression_frame){SUPPRESSION_ANYTHING, pattern_of_lsan(line)});
+                vec_push(&s.frames, (struct suppression_frame){.kind = SUPPRESSION_ANYTHING,
+                                                               .pattern = pattern_of_lsan(line)});
                 vec_push(&s.frames, any);
                 vec_push(&to->list, s);
         }
@@ -272,7 +328,7 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *rete
                 text.n += (size_t)n;
         }
         if (n < 0)
-                r = err_set_errno(reterr, (int)n, "'%s'", path);
+                r = err_set_errno(reterr, (int)n, "cannot read '%s'", path);
         else if (text.n >= MAX_FILE_BYTES)
                 r = err_set(reterr, -EFBIG, "'%s' is too large for a file of suppressions", path);
         else
@@ -323,25 +379,34 @@ static bool matches_source(const char *pattern, const struct suppression_place *
                suppression_matches_text(pattern, with_line);
 }
 
+static bool matches_function(const struct suppression_frame *f, const char *function) {
+        const char *pattern = f->pattern ? f->pattern : "*";
+        size_t n = f->is_scope ? strlen(f->readable) : 0;
+
+        if (suppression_matches_text(pattern, function))
+                return true;
+        if (f->is_scope)
+                return strncmp(function, f->readable, n) == 0 && !is_identifier(function[n]);
+        return f->readable && strcmp(function, f->readable) == 0;
+}
+
 static bool matches_place(const struct suppression_frame *f, const struct suppression_place *p) {
         const char *pattern = f->pattern ? f->pattern : "*";
-        bool is_function = suppression_matches_text(pattern, p->linkage_name) ||
-                           suppression_matches_text(pattern, p->function);
 
         switch (f->kind) {
-        case SUPPRESSION_FUNCTION: return is_function;
+        case SUPPRESSION_FUNCTION: return matches_function(f, p->function);
         case SUPPRESSION_OBJECT: return suppression_matches_text(pattern, p->object);
         case SUPPRESSION_SOURCE: return matches_source(pattern, p);
         case SUPPRESSION_ANYTHING:
-                return is_function || suppression_matches_text(pattern, p->object) ||
+                return suppression_matches_text(pattern, p->function) ||
+                       suppression_matches_text(pattern, p->object) ||
                        suppression_matches_text(pattern, p->source);
         case SUPPRESSION_ANY_FRAMES: break;
         }
         return true;
 }
 
-/* The frames from f on are the begin of the call path from p on. Where valgrind's entry begins with the allocating function, which a call path of
- * silt's does not have, that line fits without a frame. */
+/* The frames are the begin of the call path. */
 static bool matches_path(const struct suppression *s, const struct suppression_place *places,
                          size_t n) {
         size_t f = 0, p = 0, star = SIZE_MAX, from = 0;
@@ -386,19 +451,20 @@ static bool is_allocator(const struct suppression_frame *f) {
              i++)
                 if (suppression_matches_text(f->pattern, names[i]))
                         return true;
-        return false;
+        return f->kind == SUPPRESSION_OBJECT && f->pattern &&
+               suppression_matches_text(f->pattern,
+                                        "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so");
 }
 
+/* An entry of valgrind's begins with the function that allocates, which call paths of silt's do not have: that line is left out. */
 static bool matches(const struct suppression *s, const struct suppression_place *places, size_t n) {
         struct suppression rest = *s;
 
-        if (matches_path(s, places, n))
-                return true;
         if (!s->frames.n || !is_allocator(&s->frames.items[0]))
-                return false;
+                return matches_path(s, places, n);
         rest.frames.items++;
         rest.frames.n--;
-        return rest.frames.n ? matches_path(&rest, places, n) : true;
+        return matches_path(&rest, places, n);
 }
 
 struct suppression *suppressions_find(struct suppressions *s, enum leak_class class,

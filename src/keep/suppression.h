@@ -26,6 +26,9 @@ enum suppression_frame_kind {
 struct suppression_frame {
         enum suppression_frame_kind kind;
         char *pattern; /* with * and ?; owned. NULL: any */
+        /* of a function that the entry names as the linker does: as traces have it, "List::add(int)"; owned. NULL: none */
+        char *readable;
+        bool is_scope; /* readable names what the function is in, or the function without its parameters */
 };
 
 struct suppression {
@@ -37,12 +40,12 @@ struct suppression {
 
 struct suppressions {
         VEC(struct suppression) list;
+        unsigned n_odd_names; /* linker names with wildcards that cannot be held against a trace */
 };
 
 /* A frame of a call path, innermost first, as the trace has it. "" where it is unknown. */
 struct suppression_place {
-        const char *function, *linkage_name, *object,
-                *source; /* linkage_name: the function as the linker has it */
+        const char *function, *object, *source;
         uint32_t line;
 };
 

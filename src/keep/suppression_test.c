@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -10,9 +11,9 @@
 #include "keep/suppression.h"
 
 static const struct suppression_place path[] = {
-        {"List::add(int)", "_ZN4List3addEi", "/usr/lib/libfoo.so.1", "/src/list.cc", 12},
-        {"load", "load", "/bin/prog", "/src/load.c", 7},
-        {"main", "main", "/bin/prog", "/src/main.c", 3},
+        {"List::add(int)", "/usr/lib/libfoo.so.1", "/src/list.cc", 12},
+        {"load", "/bin/prog", "/src/load.c", 7},
+        {"main", "/bin/prog", "/src/main.c", 3},
 };
 
 static const char *found(const char *text, enum leak_class class) {
@@ -22,12 +23,12 @@ static const char *found(const char *text, enum leak_class class) {
         struct err err = {0};
 
         if (suppressions_parse(&s, text, strlen(text), "x.supp", &err) < 0) {
-                strncpy(name, err.text, sizeof(name) - 1);
+                snprintf(name, sizeof(name), "%.63s", err.text);
                 suppressions_done(&s);
                 return name;
         }
         one = suppressions_find(&s, class, path, 3);
-        strncpy(name, one ? one->name : "none", sizeof(name) - 1);
+        snprintf(name, sizeof(name), "%.63s", one ? one->name : "none");
         suppressions_done(&s);
         return name;
 }
@@ -59,6 +60,16 @@ static void test_valgrind(void **state) {
                             "a");
         assert_string_equal(found("{\n a\n Memcheck:Leak\n ...\n src:load.c:8\n}\n", LEAK_DEFINITE),
                             "none");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:_ZN4List3add*\n}\n", LEAK_DEFINITE),
+                            "a");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:_ZN3Lis*\n}\n", LEAK_DEFINITE),
+                            "none");
+        assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:*\n fun:load\n}\n", LEAK_DEFINITE),
+                            "none");
+        assert_string_equal(
+                found("{\n a\n Memcheck:Leak\n fun:*\n fun:List::add(int)\n fun:load\n}\n",
+                      LEAK_DEFINITE),
+                "a");
         assert_string_equal(found("{\n a\n Memcheck:Leak\n fun:main\n", LEAK_DEFINITE),
                             "'x.supp', line 4: the last entry has no '}'");
         assert_string_equal(found("{\n a\n Memcheck:Leak\n fum:main\n}\n", LEAK_DEFINITE),

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""`silt leaks`: classes by call path, suppressions, and what is refused. What is lost by which shape: leak_shapes.py."""
+
+import re
+import shutil
+import subprocess
+
+from harness.answer import parse
+
+PROGRAM = """
+#include <cstdlib>
+#include <cstring>
+void *volatile kept[4];
+static void forget_stack(void) { char b[8192]; memset(b, 0, sizeof(b)); asm volatile("" :: "r"(b) : "memory"); }
+struct list { list *next; char pad[56]; };
+struct Cache { __attribute__((noinline)) static void fill(int n) { kept[0] = malloc(n); } };
+extern "C" {
+__attribute__((noinline)) void *grab(size_t n) { void *p = malloc(n); asm volatile("" : "+r"(p)); return p; }
+__attribute__((noinline)) void lose(void) { memset(grab(100), 0, 100); }
+__attribute__((noinline)) void lose_zeroed(void) { memset(calloc(10, 20), 0, 200); }
+__attribute__((noinline)) void lose_chain(void) {
+        list *a = (list *)malloc(sizeof(list));
+        a->next = (list *)calloc(1, sizeof(list));
+        asm volatile("" :: "r"(a) : "memory");
+}
+__attribute__((noinline)) void point_inside(void) { kept[1] = (char *)malloc(500) + 16; }
+}
+int main(void) {
+        lose();
+        lose();
+        lose_zeroed();
+        lose_chain();
+        point_inside();
+        Cache::fill(77);
+        forget_stack();
+        return 0;
+}
+"""
+SUMS = {"definitely_lost": (464, 4), "indirectly_lost": (64, 1), "possibly_lost": (500, 1), "still_reachable": (77, 1), "suppressed": (0, 0)}
+
+
+def build(t):
+    source, program = t.path("lossy.cc"), t.path("lossy")
+    with open(source, "w") as f:
+        f.write(PROGRAM)
+    subprocess.run(["g++", "-g", "-O1", "-fno-builtin", "-o", program, source], check=True)
+    return program
+
+
+def record(t):
+    trace = t.path("lossy.silt")
+    r = t.silt.record(trace, [build(t)], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    return trace
+
+
+def suppressions(t, text, name="x.supp"):
+    with open(t.path(name), "w") as f:
+        f.write(text)
+    return t.path(name)
+
+
+def leaks(t, trace, *options):
+    r = t.silt.command("leaks", trace, "--json", *options)
+    assert r.code == 0, r.errors
+    got = parse(r.stdout)
+    assert got["schema"] == "silt.leaks/1", got
+    return got
+
+
+def sums(got, own):
+    """Of the program's own blocks: what libraries keep is theirs to know."""
+    of = {key: [0, 0] for key in SUMS}
+    keys = {"definite": "definitely_lost", "indirect": "indirectly_lost", "possible": "possibly_lost", "reachable": "still_reachable"}
+    for record_ in got["records"]:
+        if any(f["module"] == own for f in record_["stack"]):
+            of[keys[record_["class"]]][0] += record_["bytes"]
+            of[keys[record_["class"]]][1] += record_["blocks"]
+    of["suppressed"] = [got["suppressed"]["bytes"], got["suppressed"]["blocks"]]
+    return {key: tuple(v) for key, v in of.items()}
+
+
+def test_classes_and_words(t):
+    trace = record(t)
+    assert sums(leaks(t, trace), t.path("lossy")) == SUMS
+    text = t.silt.command("leaks", trace).text
+    assert re.match(r"lossy lost 528 B in 5 blocks: nothing points to them any more, after .*\. The\s+most, ", text), text
+    for line in ("HEAP SUMMARY:\n    in use at exit: ", "  total heap usage: ", "LEAK SUMMARY:\n   definitely lost: 464 bytes in 4 blocks\n"
+                 "   indirectly lost: 64 bytes in 1 blocks\n     possibly lost: 500 bytes in 1 blocks\n   still reachable: ",
+                 "\n        suppressed: 0 bytes in 0 blocks\n", "128 (64 direct, 64 indirect) bytes in 1 blocks are definitely lost in loss record "):
+        assert line in text, (line, text)
+    assert "Cache::fill" not in text and "Cache::fill" in t.silt.command("leaks", trace, "--show-reachable").text
+
+
+def test_suppressions_of_both_kinds(t):
+    trace, own = record(t), t.path("lossy")
+    entry = "{{\n x\n Memcheck:Leak\n {}\n}}\n"
+    for text, expected in (
+            (entry.format("fun:malloc\n fun:grab\n fun:lose"), {"definitely_lost": (264, 2), "suppressed": (200, 2)}),
+            (entry.format("fun:grab\n fun:lose_zeroed"), {}),
+            (entry.format("match-leak-kinds: possible\n ...\n fun:main"), {"possibly_lost": (0, 0), "suppressed": (500, 1)}),
+            (entry.format("match-leak-kinds: reachable\n fun:malloc\n fun:_ZN5Cache4fillEi"), {"still_reachable": (0, 0), "suppressed": (77, 1)}),
+            (entry.format("match-leak-kinds: reachable\n fun:malloc\n fun:_ZN5Cache*"), {"still_reachable": (0, 0), "suppressed": (77, 1)}),
+            (entry.format("match-leak-kinds: definite\n fun:malloc\n fun:lose_chain"), {"definitely_lost": (400, 3), "suppressed": (64, 1)}),
+            ("# LSan\nleak:^lose_zeroed$\n", {"definitely_lost": (264, 3), "suppressed": (200, 1)}),
+            ("leak:Cache::fill\n", {}),  # LSan knows no leak that is still reachable
+            ("# nothing\n", {})):
+        got = leaks(t, trace, "--suppressions", suppressions(t, text))
+        assert sums(got, own) == {**SUMS, **expected}, (text, sums(got, own))
+        assert sum(s["bytes"] for s in got["suppressions"]) == got["suppressed"]["bytes"], got["suppressions"]
+    two = leaks(t, trace, "--suppressions", suppressions(t, "leak:lose_zeroed\n", "a"), "--suppressions", suppressions(t, "leak:point_inside\n", "b"))
+    assert two["suppressed"] == {"bytes": 700, "blocks": 2}, two["suppressed"]
+    text = t.silt.command("leaks", trace, "--suppressions", suppressions(t, "leak:lose\nleak:inside\n")).text
+    assert re.sub(r"\s+", " ", text).startswith("lossy lost nothing but what is suppressed, 1.0 KiB in 6 blocks, after "), text
+    text = t.silt.command("leaks", trace, "--suppressions", suppressions(t, entry.format("fun:_ZN?5Cache*"))).text
+    assert "1 line of the suppression files names functions in a form" in re.sub(r"\s+", " ", text), text
+
+
+def test_what_is_generated_suppresses_just_that(t):
+    trace, own = record(t), t.path("lossy")
+    r = t.silt.command("leaks", trace, "--gen-suppressions", "--show-reachable")
+    assert r.code == 0 and r.text.startswith("# lossy lost 528 B in 5 blocks"), (r.errors, r.text)
+    assert all(len(line.split()) < 2 or line.startswith(("# ", "   ")) for line in r.text.splitlines()), r.text
+    entries = re.findall(r"\{\n.*?\n\}\n", r.text, re.S)
+    mine = {}
+    for name, key, size in (("lose", "definitely_lost", (200, 2)), ("lose_zeroed", "definitely_lost", (200, 1)), ("point_inside", "possibly_lost", (500, 1)),
+                            ("Cache::fill(int)", "still_reachable", (77, 1))):
+        fits = [e for e in entries if f"   fun:{name}\n" in e]
+        assert len(fits) == 1, (name, fits)
+        mine[name] = fits[0]
+        got = sums(leaks(t, trace, "--suppressions", suppressions(t, fits[0])), own)
+        assert got == {**SUMS, key: tuple(a - b for a, b in zip(SUMS[key], size)), "suppressed": size}, (name, got)
+    everything = leaks(t, trace, "--suppressions", suppressions(t, r.text))
+    assert everything["records"] == [], everything["records"]
+    if shutil.which("valgrind"):
+        file = suppressions(t, mine["lose"] + mine["lose_zeroed"])
+        v = subprocess.run(["valgrind", "--leak-check=full", "--run-libc-freeres=no", "--suppressions=" + file, own], capture_output=True, text=True)
+        assert "definitely lost: 64 bytes in 1 blocks" in v.stderr and "suppressed: 400 bytes in 3 blocks" in v.stderr, v.stderr
+
+
+def test_refused(t):
+    trace, plain = record(t), t.path("plain.silt")
+    assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
+    for argv, why in (([], "no trace given"), ([plain], "graph"), ([t.path("none.silt")], "cannot open"),
+                      ([trace, "--suppressions", t.path("none")], "cannot read"), ([trace, "--suppressions", "/"], "directory"),
+                      ([trace, "--suppressions", suppressions(t, "hello\n", "hello")], "line 1"), ([trace, "--suppressions", suppressions(t, "{\nx\n")], "line 2"),
+                      ([trace, "--suppressions", t.path("lossy")], "is not a suppression file")):
+        r = t.silt.command("leaks", *argv)
+        assert r.code == 2 and r.text == "" and why in r.errors, (argv, r.errors)
+        assert r.errors.startswith("silt: ") and r.errors.count("\n") == 1, r.errors
+
+
+def test_check_limits_what_is_lost(t):
+    trace, plain = record(t), t.path("plain.silt")
+    r = t.silt.command("check", trace, "--max-leaked", "0")
+    assert r.code == 1 and r.text.startswith("The check failed: leaked 528 B, limit 0 B."), (r.code, r.text, r.errors)
+    assert re.search(r"200 B\s+lose", r.text) and re.search(r"128 B\s+lose_chain", r.text), r.text
+    got = parse(t.silt.command("check", trace, "--max-leaked", "0", "--json").stdout)["checks"][0]
+    assert (got["check"], got["measured"], got["verdict"]) == ("leaked", 528, "failed"), got
+    assert t.silt.command("check", trace, "--max-leaked", "528").code == 0
+    assert t.silt.command("check", trace, "--max-leaked", "527").code == 1
+    r = t.silt.command("check", trace, "--max-leaked", "0", "--max-peak", "1G", "--suppressions", suppressions(t, "leak:lose\n"))
+    assert r.code == 0 and "Both checks hold" in r.text, (r.text, r.errors)
+    assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
+    for argv, why in (([plain, "--max-leaked", "0"], "it has no graph of what points to what"), ([trace, "--max-peak", "1G", "--suppressions", "x"], "add --max-leaked"),
+                      ([trace, "--max-leaked", "0", "--function", "lose"], "leave out filters"), ([trace, "--max-leaked", "lots"], "not a size")):
+        r = t.silt.command("check", *argv)
+        assert r.code == 2 and r.text == "" and why in r.errors and r.errors.count("\n") == 1, (argv, r.errors)
