@@ -2,25 +2,12 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "keep/leak_summary.h"
 #include "keep/leaks_write.h"
 #include "show/stack_text.h"
 #include "show/style.h"
 
 enum { USUAL_FRAMES = 12 };
-
-const char *const leak_class_words[N_LEAK_CLASSES] = {
-        [LEAK_REACHABLE] = "still reachable",
-        [LEAK_POSSIBLE] = "possibly lost",
-        [LEAK_INDIRECT] = "indirectly lost",
-        [LEAK_DEFINITE] = "definitely lost",
-};
-
-/* "1,234 bytes in 5 blocks": as memcheck writes it, whatever the number. */
-static void add_sum(struct str *to, uint64_t bytes, uint64_t blocks) {
-        struct unit_text a, b;
-
-        str_addf(to, "%s bytes in %s blocks", unit_count(&a, bytes), unit_count(&b, blocks));
-}
 
 static void add_sentence(struct str *to, const struct leaks *l, const struct style *s) {
         const struct leak_sums *c = &l->kept.sums;
@@ -60,7 +47,7 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
         str_add(to, ".");
 }
 
-bool leaks_shows(const struct leaks *l, const struct loss_record *r) {
+static bool leaks_shows(const struct leaks *l, const struct loss_record *r) {
         return !r->is_suppressed && (l->options->shows_reachable || r->class == LEAK_DEFINITE ||
                                      r->class == LEAK_POSSIBLE);
 }
@@ -87,39 +74,6 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
         fputc('\n', s->out);
 }
 
-/* ---- memcheck's summaries ---------------------------------------------------------------------- */
-
-static void print_sum(const struct style *s, const char *what, uint64_t bytes, uint64_t blocks) {
-        struct str line = {0};
-
-        add_sum(&line, bytes, blocks);
-        fprintf(s->out, "%18s: %s\n", what, str_text(&line));
-        str_done(&line);
-}
-
-static void print_rules(const struct style *s, const struct leak_classes *c) {
-        static const char *const words[N_REACH_EDGE_KINDS] = {
-                [EDGE_STDSTRING] = "stdstring",
-                [EDGE_LENGTH64] = "length64",
-                [EDGE_NEWARRAY] = "newarray",
-                [EDGE_MULTIPLE_INHERITANCE] = "multipleinheritance",
-        };
-        bool is_headed = false;
-
-        for (unsigned i = EDGE_STDSTRING; i < N_REACH_EDGE_KINDS; i++) {
-                struct str line = {0};
-
-                if (!c->by_rule_blocks[i])
-                        continue;
-                if (!is_headed)
-                        fprintf(s->out, "%22sof which reachable via heuristic:\n", "");
-                is_headed = true;
-                add_sum(&line, c->by_rule_bytes[i], c->by_rule_blocks[i]);
-                fprintf(s->out, "%24s%-19s: %s\n", "", words[i], str_text(&line));
-                str_done(&line);
-        }
-}
-
 static void print_heap_summary(const struct style *s, const struct leaks *l) {
         const struct query_totals *t = &l->answer->totals;
         const struct leak_classes *c = &l->kept.graph.classes;
@@ -134,28 +88,6 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
         fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n",
                 unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
                 unit_count(&d, t->alloc_bytes));
-}
-
-static void print_leak_summary(const struct style *s, const struct leaks *l) {
-        const struct leak_sums *c = &l->kept.sums;
-
-        if (!l->kept.graph.heap.graph.n_blocks) {
-                fprintf(s->out, "All heap blocks were freed -- no leaks are possible\n");
-                return;
-        }
-        fprintf(s->out, "LEAK SUMMARY:\n");
-        for (unsigned i = N_LEAK_CLASSES; i-- > 0;) {
-                static const enum leak_class order[N_LEAK_CLASSES] = {LEAK_REACHABLE, LEAK_POSSIBLE,
-                                                                      LEAK_INDIRECT, LEAK_DEFINITE};
-
-                print_sum(s, leak_class_words[order[i]], c->bytes[order[i]], c->blocks[order[i]]);
-        }
-        print_rules(s, &l->kept.graph.classes);
-        print_sum(s, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
-        if (c->blocks[LEAK_REACHABLE] && !l->options->shows_reachable)
-                fprintf(s->out,
-                        "Reachable blocks (those to which a pointer was found) are not shown.\n"
-                        "To see them, rerun with: --show-reachable\n");
 }
 
 /* ---- all ---------------------------------------------------------------------------------------- */
@@ -188,7 +120,11 @@ void leaks_text(FILE *out, const struct leaks *l) {
         for (size_t i = 0; i < l->kept.records.n; i++)
                 if (leaks_shows(l, &l->kept.records.items[i]))
                         print_record(&s, l, i);
-        print_leak_summary(&s, l);
+        leak_summary_print(out, &l->kept);
+        if (l->kept.sums.blocks[LEAK_REACHABLE] && !l->options->shows_reachable)
+                fprintf(out,
+                        "Reachable blocks (those to which a pointer was found) are not shown.\n"
+                        "To see them, rerun with: --show-reachable\n");
         str_done(&text);
 }
 

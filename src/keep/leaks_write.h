@@ -13,10 +13,6 @@ struct leaks {
         struct frame_names names;
 };
 
-extern const char *const leak_class_words[N_LEAK_CLASSES]; /* memcheck's: "definitely lost" */
-
-bool leaks_shows(const struct leaks *l, const struct loss_record *r);
-
 void leaks_text(FILE *out, const struct leaks *l);
 void leaks_entries(FILE *out, const struct leaks *l); /* of suppression files */
 void leaks_json(FILE *out, const struct leaks *l);

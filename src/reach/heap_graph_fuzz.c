@@ -39,8 +39,10 @@ static void check_again(const struct heap_graph *h) {
         struct err err = {0};
 
         heap_graph_encode(h, &once);
+        heap_graph_encode_places(h->places, h->n_places, &once);
         expect(heap_graph_decode(once.items, once.n, &again, &err) == 0);
         heap_graph_encode(&again, &twice);
+        heap_graph_encode_places(again.places, again.n_places, &twice);
         expect(once.n == twice.n && memcmp(once.items, twice.items, once.n) == 0);
         heap_graph_done(&again);
         vec_free(&once);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "keep/leak_summary.h"
 #include "report/headline.h"
 #include "show/estimate.h"
 
@@ -162,6 +163,22 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
                 unit_s(left->steady_bytes + left->later_bytes));
 }
 
+/* By the graph of the trace, if it has one of this process at its end. */
+static bool print_lost(const struct style *s, const struct report *r) {
+        struct kept_leaks l = {0};
+        bool is_there = false;
+
+        if (query_n_graphs(r->q) && !report_is_windowed(r) && !report_is_filtered(r) &&
+            kept_leaks_open(&l, r->q, "", r->answer->scope.process, NULL, NULL) >= 0)
+                is_there = l.is_at_exit;
+        if (is_there) {
+                fputc('\n', s->out);
+                leak_summary_print(s->out, &l);
+        }
+        kept_leaks_done(&l);
+        return is_there;
+}
+
 /* In the words of valgrind's memcheck, for those who look for them: lines stay whole where the screen has 72 columns. */
 void totals_print_heap_summary(const struct style *s, const struct report *r) {
         const struct query_totals *t = &r->answer->totals;
@@ -173,13 +190,14 @@ void totals_print_heap_summary(const struct style *s, const struct report *r) {
         struct unit_text a, b, c;
 
         fprintf(s->out, "\nHEAP SUMMARY:\n");
-        fprintf(s->out, "    in use at %s: %s%s byte%s in %s block%s\n", where,
+        fprintf(s->out, "    in use at %s: %s%s bytes in %s blocks\n", where,
                 query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),
-                unit_s(t->end_bytes), unit_count(&b, t->end_blocks), unit_s(t->end_blocks));
-        fprintf(s->out, "  total heap usage: %s alloc%s, %s free%s,%s%s byte%s allocated\n",
-                unit_count(&a, t->n_allocs), unit_s(t->n_allocs), unit_count(&b, t->n_frees),
-                unit_s(t->n_frees), s->width < 72 ? "\n    " : " ", unit_count(&c, t->alloc_bytes),
-                unit_s(t->alloc_bytes));
+                unit_count(&b, t->end_blocks));
+        fprintf(s->out, "  total heap usage: %s allocs, %s frees,%s%s bytes allocated\n",
+                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                s->width < 72 ? "\n    " : " ", unit_count(&c, t->alloc_bytes));
+        if (print_lost(s, r))
+                return;
         fprintf(s->out, "  reachability not examined\n");
         print_leak_summary(s, r);
 }

@@ -84,7 +84,7 @@ def test_classes_and_words(t):
     trace = record(t)
     assert sums(leaks(t, trace), t.path("lossy")) == SUMS
     text = t.silt.command("leaks", trace).text
-    assert re.match(r"lossy lost 528 B in 5 blocks: nothing points to them any more, after .*\. The\s+most, ", text), text
+    assert re.match(r"lossy lost 528 B in 5 blocks: nothing points to them any more, after .*\.\s+The\s+most, ", text), text
     for line in ("HEAP SUMMARY:\n    in use at exit: ", "  total heap usage: ", "LEAK SUMMARY:\n   definitely lost: 464 bytes in 4 blocks\n"
                  "   indirectly lost: 64 bytes in 1 blocks\n     possibly lost: 500 bytes in 1 blocks\n   still reachable: ",
                  "\n        suppressed: 0 bytes in 0 blocks\n", "128 (64 direct, 64 indirect) bytes in 1 blocks are definitely lost in loss record "):
@@ -166,3 +166,12 @@ def test_check_limits_what_is_lost(t):
                       ([trace, "--max-leaked", "0", "--function", "lose"], "leave out filters"), ([trace, "--max-leaked", "lots"], "not a size")):
         r = t.silt.command("check", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors and r.errors.count("\n") == 1, (argv, r.errors)
+
+
+def test_the_report_has_memchecks_summary(t):
+    trace = record(t)
+    report, text = t.silt.command("report", trace).text, t.silt.command("leaks", trace).text
+    summary = re.search(r"LEAK SUMMARY:\n(.*\n)*?.*suppressed: .*\n", text)[0]
+    assert summary in report and "reachability not examined" not in report, report
+    heap = re.search(r"HEAP SUMMARY:\n.*\n.*\n", text)[0]
+    assert heap in report, (heap, report)
