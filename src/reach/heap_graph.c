@@ -8,6 +8,10 @@ void heap_graph_done(struct heap_graph *h) {
         for (uint32_t i = 0; h->owners && i < h->n_owners; i++)
                 free(h->owners[i].name);
         free(h->owners);
+        for (uint32_t i = 0; h->types && i < h->n_types; i++)
+                free(h->types[i].name);
+        free(h->types);
+        free(h->type_of);
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
@@ -78,6 +82,23 @@ static void encode_edges(const struct reach_graph *g, bytes_buf *b) {
         }
 }
 
+static void encode_types(const struct heap_graph *h, bytes_buf *b) {
+        buf_varint(b, h->type_of ? h->n_types : 0);
+        if (!h->type_of || !h->n_types)
+                return;
+        for (uint32_t i = 0; i < h->n_types; i++) {
+                const struct heap_type *t = &h->types[i];
+
+                buf_u8(b, (uint8_t)t->kind);
+                buf_varint(b, t->table);
+                buf_varint(b, t->function);
+                buf_varint(b, strlen(t->name));
+                buf_bytes(b, t->name, strlen(t->name));
+        }
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++)
+                buf_varint(b, h->type_of[i]);
+}
+
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);
@@ -90,6 +111,7 @@ void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         encode_owners(h, ret);
         encode_roots(h, ret);
         encode_edges(&h->graph, ret);
+        encode_types(h, ret);
 }
 
 void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret) {
@@ -243,6 +265,43 @@ static bool decode_places(struct bytes_reader *r, struct heap_graph *h) {
         return !r->bad;
 }
 
+static bool decode_types(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n = bytes_varint(r);
+
+        if (r->bad || n > HEAP_MAX_TYPES || n > bytes_left(r))
+                return false;
+        if (n == 0)
+                return true;
+        h->types = calloc(n, sizeof(*h->types));
+        h->type_of = calloc(MAX(h->graph.n_blocks, 1u), sizeof(*h->type_of));
+        if (!h->types || !h->type_of)
+                return false;
+        for (; h->n_types < n; h->n_types++) {
+                struct heap_type *t = &h->types[h->n_types];
+                uint8_t kind = bytes_u8(r);
+                const char *name;
+                size_t n_name;
+
+                t->table = bytes_varint(r);
+                t->function = bytes_varint(r);
+                name = bytes_string(r, &n_name);
+                if (r->bad || kind >= N_TYPE_KINDS || memchr(name, 0, n_name))
+                        return false;
+                t->kind = kind;
+                t->name = strndup(name, n_name);
+                if (!t->name)
+                        return false;
+        }
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
+                uint64_t type = bytes_varint(r);
+
+                if (type > n)
+                        return false;
+                h->type_of[i] = (uint32_t)type;
+        }
+        return !r->bad;
+}
+
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
         size_t n_owners = MAX(h->n_owners, 1u);
@@ -271,8 +330,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         h->n_unsettled = (uint32_t)n_unsettled;
         h->n_owners = (uint32_t)n_owners;
         return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
-               decode_roots(r, h) && decode_edges(r, &h->graph) && decode_places(r, h) && !r->bad &&
-               !bytes_left(r);
+               decode_roots(r, h) && decode_edges(r, &h->graph) && decode_types(r, h) &&
+               decode_places(r, h) && !r->bad && !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

@@ -31,6 +31,23 @@ struct heap_place {
         enum heap_place_kind kind;
 };
 
+/* What blocks are, where a table of functions tells it. */
+enum heap_type_kind {
+        TYPE_CXX,   /* a C++ class: `name` is mangled, as RTTI has it */
+        TYPE_RUST,  /* behind a Rust `dyn`: `function` drops one, or does something with it */
+        TYPE_OTHER, /* `function` is the first of its table */
+        N_TYPE_KINDS,
+};
+
+enum { HEAP_MAX_TYPES = 65536 };
+
+struct heap_type {
+        char *name;        /* owned; "": none */
+        uint64_t table;    /* its address, of the first one found */
+        uint64_t function; /* its address; 0: none */
+        enum heap_type_kind kind;
+};
+
 struct heap_graph {
         struct reach_graph graph; /* its arrays are owned, blocks and roots too */
         struct reach_block *
@@ -40,6 +57,9 @@ struct heap_graph {
         uint32_t n_owners;
         struct heap_place *places; /* by address; known only when all else is */
         uint32_t n_places;
+        struct heap_type *types;
+        uint32_t n_types;
+        uint32_t *type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
         uint64_t *seqs;    /* of each block: which allocation it is; NULL where nobody counted */
         uint64_t pause_ns; /* so long did the program stand still */
         uint64_t unread_bytes; /* of memory that could not be read */

@@ -26,6 +26,16 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
                 if (a->seqs)
                         assert_int_equal(a->seqs[i], b->seqs[i]);
         }
+        assert_int_equal(a->n_types, b->n_types);
+        for (uint32_t i = 0; i < a->n_types; i++) {
+                assert_string_equal(a->types[i].name, b->types[i].name);
+                assert_int_equal(a->types[i].table, b->types[i].table);
+                assert_int_equal(a->types[i].function, b->types[i].function);
+                assert_int_equal(a->types[i].kind, b->types[i].kind);
+        }
+        if (a->n_types)
+                assert_memory_equal(a->type_of, b->type_of,
+                                    a->graph.n_blocks * sizeof(a->type_of[0]));
         for (uint32_t i = 0; i < a->n_owners; i++) {
                 assert_string_equal(a->owners[i].name, b->owners[i].name);
                 assert_int_equal(a->owners[i].base, b->owners[i].base);
@@ -56,6 +66,7 @@ static void test_there_and_back(void **state) {
                 struct err err = {0};
 
                 drawn_heap_make(&d, &h);
+                draw_graph(&d, &h);
                 heap_graph_encode(&h, &bytes);
                 heap_graph_encode_places(h.places, h.n_places, &bytes);
                 assert_int_equal(heap_graph_decode(bytes.items, bytes.n, &back, &err), 0);

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "reach/block_index.h"
 #include "reach/heuristics.h"
+#include "reach/vtable.h"
 
 enum {
         WINDOW_BYTES = 1 << 20, /* read at a time */
@@ -24,6 +26,7 @@ struct share {
         uint32_t begin, end;
         VEC(reach_edge) edges;
         VEC(uint64_t) root_words; /* where the edges of roots are */
+        struct map constants;     /* by address: is it a table of functions? */
         uint64_t read_bytes, unread_bytes;
 };
 
@@ -128,12 +131,42 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
         }
 }
 
+/* Constants that are pointed to are few, and looked at once. */
+static bool is_table(struct scanning *c, struct share *share, uint64_t address) {
+        const struct reach_memory *m = c->s->memory;
+        struct vtable table;
+        uint64_t *known;
+        bool is_new;
+
+        if (!m->is_constant(m->ctx, address))
+                return false;
+        known = map_put(&share->constants, address, 0, &is_new);
+        if (is_new)
+                *known = vtable_read(m, address, &table);
+        return *known;
+}
+
+static uint64_t find_table(struct scanning *c, struct share *share, struct window *w,
+                           uint64_t begin, uint64_t end) {
+        const uint64_t *words;
+        size_t n = begin < end ? window_words(c, w, begin, end, &words) : 0;
+
+        for (size_t i = 0; i < MIN(n, (size_t)VTABLE_LOOK_WORDS); i++)
+                if (words[i] && words[i] % sizeof(uint64_t) == 0 &&
+                    block_index_find(&c->index, words[i]) == REACH_MAX_BLOCKS &&
+                    is_table(c, share, words[i]))
+                        return words[i];
+        return 0;
+}
+
 static void scan_node(struct scanning *c, struct share *share, struct window *w, uint32_t node) {
         const struct reach_scan *s = c->s;
         const uint64_t *words = node < s->n_blocks ? NULL : s->roots[node - s->n_blocks].words;
         uint64_t begin = node_begin(s, node), end = node_end(s, node);
         size_t before = share->edges.n;
 
+        if (s->tables && node < s->n_blocks)
+                s->tables[node] = find_table(c, share, w, begin, end);
         if (words)
                 take_words(c, share, words, (end - begin) / sizeof(uint64_t), true, 0);
         else
@@ -251,6 +284,7 @@ int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
         for (uint32_t i = 0; i < c.n_shares; i++) {
                 vec_free(&c.shares[i].edges);
                 vec_free(&c.shares[i].root_words);
+                map_done(&c.shares[i].constants);
         }
         free(c.shares);
         free(c.first);

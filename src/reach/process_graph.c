@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "reach/block_types.h"
 #include "reach/root_words.h"
 
 enum { PAGE_BYTES = 4096, PAGES_AT_ONCE = 512 };
@@ -218,6 +219,7 @@ static int scan_image(const struct process_graph *p, struct image *image,
         int r;
 
         process_roots_find(&view, &roots);
+        scan.tables = calloc(MAX(n_blocks, 1u), sizeof(*scan.tables));
         scan.roots = roots.list.items;
         scan.n_roots = (uint32_t)roots.list.n;
         if (p->all_bytes)
@@ -225,6 +227,9 @@ static int scan_image(const struct process_graph *p, struct image *image,
         r = reach_scan(&scan, &scanned);
         if (r == 0)
                 r = root_words_split(&scanned, ret);
+        if (r == 0 && scan.tables)
+                r = block_types_find(&memory, scan.tables, ret);
+        free(scan.tables);
         reach_scanned_done(&scanned);
         process_roots_done(&roots);
         return r;

@@ -6,6 +6,21 @@
 
 enum { MAX_NODES = 60, MAX_EDGES = 300 };
 
+static void draw_types(struct draw *d, struct heap_graph *h) {
+        h->n_types = (uint32_t)draw_below(d, 5);
+        if (!h->n_types)
+                return;
+        h->types = calloc(h->n_types, sizeof(*h->types));
+        h->type_of = calloc(MAX_NODES, sizeof(*h->type_of));
+        for (uint32_t i = 0; i < h->n_types; i++)
+                h->types[i] = (struct heap_type){.name = strdup(i % 2 ? "7Session" : ""),
+                                                 .table = draw_below(d, UINT64_MAX),
+                                                 .function = draw_below(d, UINT64_MAX),
+                                                 .kind = draw_below(d, N_TYPE_KINDS)};
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++)
+                h->type_of[i] = (uint32_t)draw_below(d, h->n_types + 1);
+}
+
 void drawn_heap_make(struct draw *d, struct heap_graph *h) {
         uint64_t at = 4096, n_edges = 0;
 
@@ -63,4 +78,5 @@ void drawn_heap_make(struct draw *d, struct heap_graph *h) {
                                                 draw_below(d, N_REACH_EDGE_KINDS));
                 h->graph.first[i + 1] = n_edges;
         }
+        draw_types(d, h);
 }
