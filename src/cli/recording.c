@@ -6,6 +6,7 @@
 enum {
         RECORDING_MIN_TRACE_BYTES = 1 << 20,
         RECORDING_MIN_EVERY_NS = 10000000,
+        RECORDING_MIN_GRAPH_EVERY_NS = 100000000,
         /* fewer bytes are more samples: one in each of the smallest blocks is as good as all of them */
         RECORDING_MIN_SAMPLE_BYTES = 64,
         RECORDING_MAX_SAMPLE_BYTES = 64 << 20,
@@ -36,6 +37,15 @@ bool cli_take_snapshot_every(struct cli_parser *p, struct run_options *o) {
                 cli_parser_error(p, "--snapshot-every: '%s' is too short: give at least 10ms",
                                  p->value);
         return o->snapshot_every_ns >= RECORDING_MIN_EVERY_NS;
+}
+
+bool cli_take_graph_every(struct cli_parser *p, struct run_options *o) {
+        if (!cli_value_duration(p, &o->graph_every_ns))
+                return false;
+        if (o->graph_every_ns < RECORDING_MIN_GRAPH_EVERY_NS)
+                cli_parser_error(p, "--graph-every: '%s' is too short: give at least 100ms",
+                                 p->value);
+        return o->graph_every_ns >= RECORDING_MIN_GRAPH_EVERY_NS;
 }
 
 bool cli_take_snapshot_growth(struct cli_parser *p, struct run_options *o) {

@@ -7,6 +7,7 @@
 #include "pipeline/pipeline.h"
 #include "record/admission.h"
 #include "record/own_cost.h"
+#include "record/graph_schedule.h"
 #include "record/recorder_graph.h"
 #include "record/recorder_look.h"
 #include "record/recorder_sample.h"
@@ -119,6 +120,9 @@ static const struct observer recorder_table[OBSERVER_N] = {
         [OBSERVER_SNAPSHOTS] = {.name = "snapshots",
                                 .observe = recorder_keep_snapshots,
                                 .due = recorder_snapshots_due},
+        [OBSERVER_GRAPH_SCHEDULE] = {.name = "graphs by themselves",
+                                     .observe = recorder_schedule_graphs,
+                                     .due = recorder_graph_schedule_due},
         [OBSERVER_GRAPHS] = {.name = "graphs",
                              .observe = recorder_keep_graphs,
                              .due = recorder_graphs_due},

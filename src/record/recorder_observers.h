@@ -15,6 +15,7 @@ enum recorder_observer {
         OBSERVER_YOUNG,
         OBSERVER_SLICE,
         OBSERVER_SNAPSHOTS,
+        OBSERVER_GRAPH_SCHEDULE, /* before it: what it wants begins in the same round */
         OBSERVER_GRAPHS,
         OBSERVER_DEADLINE,
         OBSERVER_LEAVE,

@@ -53,6 +53,13 @@ struct graph_wish {
         char name[SNAPSHOT_NAME_BYTES + 4];
 };
 
+/* When the next one comes by itself. */
+struct graph_schedule {
+        uint64_t last_ns, next_look_ns;
+        uint32_t n_graphs, n_stretched;
+        bool was_scarce;
+};
+
 struct recorder_graph;
 
 struct recorder {
@@ -79,6 +86,7 @@ struct recorder {
         uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
         struct recorder_graph *graph;                     /* under way; NULL: none */
         VEC(struct graph_wish) graph_wishes;
+        struct graph_schedule graph_schedule;
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;

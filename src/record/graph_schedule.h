@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs that nobody asks for (recorder_graph.h): every so often, and once when memory becomes scarce, while a copy of the program still fits.
+ * A part of the recorder. */
+#pragma once
+
+#include "record/recorder_state.h"
+
+/* A row of the observers. */
+uint64_t recorder_schedule_graphs(void *recorder, uint64_t now_ns);
+uint64_t recorder_graph_schedule_due(const void *recorder);
