@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "keep/kept_graph.h"
+#include "symbol/symbol.h"
 
 #define NS_PER_MS 1000000u
 #define UNKNOWN_BIRTH_MS UINT32_MAX
@@ -13,6 +15,45 @@ static uint32_t name_of(void *ctx, uint32_t place) {
         const struct held_graph *g = ctx;
 
         return g->places.list.items[place].name;
+}
+
+/* Types of two graphs are the same if their names are: numbers of texts, 0 where none is known. */
+static uint32_t type_of(void *ctx, uint32_t block) {
+        const struct held_graph *g = ctx;
+        uint32_t type = g->heap.type_of ? g->heap.type_of[block] : 0;
+
+        return type ? g->type_texts[type - 1] : 0;
+}
+
+/* "N3app7SessionE" is app::Session; a name that stays mangled would say nothing. */
+static void add_class(const char *name, struct str *to) {
+        static const char words[] = "typeinfo for ";
+        struct str linker = {0};
+        char *readable;
+
+        str_addf(&linker, "_ZTI%s", name);
+        readable = symbol_demangle(str_text(&linker));
+        if (strncmp(readable, words, sizeof(words) - 1) == 0)
+                str_add(to, readable + sizeof(words) - 1);
+        free(readable);
+        str_done(&linker);
+}
+
+static int name_types(struct held_graph *g, struct site_texts *texts) {
+        struct str name = {0};
+
+        g->type_texts = calloc(MAX(g->heap.n_types, 1u), sizeof(g->type_texts[0]));
+        if (!g->type_texts)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < g->heap.n_types; i++) {
+                str_clear(&name);
+                if (g->heap.types[i].kind == TYPE_CXX)
+                        add_class(g->heap.types[i].name, &name);
+                if (name.n)
+                        g->type_texts[i] = text_pool_add(&texts->pool, str_text(&name));
+        }
+        str_done(&name);
+        return 0;
 }
 
 /* To the end of the slice in which it was allocated: it is at least so old. */
@@ -102,7 +143,9 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         find_births(g, q);
         site_texts_replace(texts, names, &g->heap);
         r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
-        g->keys = (struct site_keys){.name_of = name_of, .ctx = g};
+        g->keys = (struct site_keys){.type_of = type_of, .name_of = name_of, .ctx = g};
+        if (r == 0)
+                r = name_types(g, texts);
         if (r == 0)
                 r = holder_tree_make(&g->heap.graph, &g->places.places, &g->keys, &g->holders);
         if (r == 0) {
@@ -118,6 +161,7 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
 void held_graph_done(struct held_graph *g) {
         free(g->root_of_group);
         free(g->stacks);
+        free(g->type_texts);
         holder_tree_done(&g->holders);
         root_places_done(&g->places);
         heap_graph_done(&g->heap);

@@ -12,6 +12,7 @@ struct held_graph {
         uint32_t *
                 stacks; /* of each block: its stack in the trace, as the site was; REACH_NO_SITE: unknown */
         struct root_places places;
+        uint32_t *type_texts;  /* of each type: its name's number in the texts */
         struct site_keys keys; /* for trees of the same graph */
         struct holder_tree holders;
         /* of each group below a place: the root from which alone it is held; REACH_NONE: there are several, or it is deeper */

@@ -42,6 +42,8 @@ static void put_identity(struct json *j, const struct holders *h, const struct h
                 json_put_string(j, "name", h->texts.pool.items.items[x->site]);
                 json_put_string(j, "owner", g->heap.owners[p->owner].name);
         }
+        if (x->kind == GROUP_BLOCKS && x->type)
+                json_put_string(j, "type", h->texts.pool.items.items[x->type]);
         if (stack != REACH_NO_SITE && g == &h->now)
                 show_put_stack(j, h->names.q, stack);
 }

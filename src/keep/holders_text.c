@@ -37,10 +37,20 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
         frame_stack_done(&x);
 }
 
+static void add_site(const struct holders *h, const struct site_group *x, bool utf8,
+                     struct str *to) {
+        uint32_t stack =
+                x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
+
+        if (stack == REACH_NO_SITE)
+                str_add(to, "code whose call path is unknown");
+        else
+                add_requester(h, stack, utf8, to);
+}
+
 void holders_add_name(const struct holders *h, const struct held_graph *g,
                       const struct site_tree *t, uint32_t group, bool utf8, struct str *to) {
         const struct site_group *x = &t->groups[group];
-        uint32_t stack;
 
         (void)g;
         switch (x->kind) {
@@ -48,11 +58,11 @@ void holders_add_name(const struct holders *h, const struct held_graph *g,
         case GROUP_PLACE: style_add_clean(to, h->texts.pool.items.items[x->site]); return;
         case GROUP_BLOCKS: break;
         }
-        stack = x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
-        if (stack == REACH_NO_SITE)
-                str_add(to, "blocks whose call path is unknown");
-        else
-                add_requester(h, stack, utf8, to);
+        if (x->type) {
+                style_add_clean(to, h->texts.pool.items.items[x->type]);
+                str_add(to, " by ");
+        }
+        add_site(h, x, utf8, to);
 }
 
 /* Where in its variable, or in which frame, something below a place is held: "+56", ", frame of serve"; nothing where that is unknown. */
@@ -85,8 +95,13 @@ static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struc
         const struct site_group *g = &h->now.holders.tree.groups[group];
         struct unit_text a;
 
-        str_addf(to, "%s block%s allocated by ", unit_count(&a, g->n_blocks), unit_s(g->n_blocks));
-        holders_add_name(h, &h->now, &h->now.holders.tree, group, utf8, to);
+        str_addf(to, "%s ", unit_count(&a, g->n_blocks));
+        if (g->type)
+                style_add_clean(to, h->texts.pool.items.items[g->type]);
+        else
+                str_addf(to, "block%s", unit_s(g->n_blocks));
+        str_add(to, " allocated by ");
+        add_site(h, g, utf8, to);
 }
 
 static void add_rate(const struct holders *h, uint32_t group, struct str *to) {

@@ -59,9 +59,10 @@ struct heap_graph {
         uint32_t n_places;
         struct heap_type *types;
         uint32_t n_types;
-        uint32_t *type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
-        uint64_t *seqs;    /* of each block: which allocation it is; NULL where nobody counted */
-        uint64_t pause_ns; /* so long did the program stand still */
+        uint32_t *
+                type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
+        uint64_t *seqs;  /* of each block: which allocation it is; NULL where nobody counted */
+        uint64_t pause_ns;     /* so long did the program stand still */
         uint64_t unread_bytes; /* of memory that could not be read */
         uint32_t
                 n_unsettled; /* blocks that were being allocated or freed at that moment, at most */

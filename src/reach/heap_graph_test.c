@@ -66,7 +66,6 @@ static void test_there_and_back(void **state) {
                 struct err err = {0};
 
                 drawn_heap_make(&d, &h);
-                draw_graph(&d, &h);
                 heap_graph_encode(&h, &bytes);
                 heap_graph_encode_places(h.places, h.n_places, &bytes);
                 assert_int_equal(heap_graph_decode(bytes.items, bytes.n, &back, &err), 0);

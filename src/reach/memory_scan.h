@@ -24,8 +24,8 @@ struct reach_scan {
         const struct reach_block *blocks; /* by address */
         const struct reach_root *roots;
         uint32_t n_blocks, n_roots;
-        unsigned n_threads;           /* 0: as many as there are processors */
-        bool without_heuristics;      /* interior pointers are no more than that */
+        unsigned n_threads;      /* 0: as many as there are processors */
+        bool without_heuristics; /* interior pointers are no more than that */
         /* Of each block, the first table of functions that one of its first words points to (vtable.h), 0: none. NULL: nobody asks. */
         uint64_t *tables;
         const atomic_bool *is_over;   /* true: give up with -ECANCELED. NULL: never */

@@ -26,11 +26,8 @@ static bool is_code(const struct reach_memory *m, uint64_t address) {
 }
 
 /* A mangled type: letters, digits and `_`; a `*` before it says that its address is its identity. */
-static bool read_name(const struct reach_memory *m, uint64_t address,
-                      char ret[VTABLE_MAX_NAME]) {
-        size_t n = is_constant(m, address)
-                           ? m->read(m->ctx, address, ret, VTABLE_MAX_NAME - 1)
-                           : 0;
+static bool read_name(const struct reach_memory *m, uint64_t address, char ret[VTABLE_MAX_NAME]) {
+        size_t n = is_constant(m, address) ? m->read(m->ctx, address, ret, VTABLE_MAX_NAME - 1) : 0;
         size_t len;
 
         ret[n] = '\0';

@@ -108,7 +108,7 @@ static void test_functions(void **state) {
         assert_int_equal(v.kind, VTABLE_OTHER);
         assert_int_equal(v.function, CODE);
         assert_false(vtable_read(&memory, at(10) + 4, &v));
-        assert_false(vtable_read(&memory, CODE, &v)); /* code is no constant */
+        assert_false(vtable_read(&memory, CODE, &v));                   /* code is no constant */
         assert_false(vtable_read(&memory, at(CONSTANT_WORDS - 1), &v)); /* not all can be read */
         assert_false(vtable_read(&memory, at(0), &v));
         constants[11] = 1;
@@ -139,7 +139,10 @@ static void test_random(void **state) {
                 n_found++;
                 assert_true((v.kind == VTABLE_CXX) == (v.name[0] != '\0'));
                 assert_true(v.function ? fake_is_code(NULL, v.function) : v.kind == VTABLE_CXX);
-                assert_int_equal(strspn(v.name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$"), strlen(v.name));
+                assert_int_equal(
+                        strspn(v.name,
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$"),
+                        strlen(v.name));
         }
         assert_in_range(n_found, 100, UINT32_MAX);
 }

@@ -6,7 +6,7 @@
 #include "attach/frozen_check.h"
 
 enum {
-        LOOK_NS = 250000000,  /* between two looks at what is left of memory */
+        LOOK_NS = 250000000, /* between two looks at what is left of memory */
         STRETCH_AFTER = 100, /* so many graphs at regular intervals, then twice as long ones */
 };
 
@@ -28,8 +28,8 @@ uint64_t recorder_graph_schedule_due(const void *ctx) {
         const struct recorder *r = ctx;
         const struct graph_schedule *s = &r->graph_schedule;
         uint64_t every_ns = r->config->options->graph_every_ns;
-        uint64_t look_ns = r->config->options->leaks && !s->was_scarce ? s->next_look_ns
-                                                                       : OBSERVER_NEVER;
+        uint64_t look_ns =
+                r->config->options->leaks && !s->was_scarce ? s->next_look_ns : OBSERVER_NEVER;
         uint64_t next_ns = every_ns ? s->last_ns + (every_ns << s->n_stretched) : OBSERVER_NEVER;
 
         return r->end_ns ? OBSERVER_NEVER : MIN(look_ns, next_ns);

@@ -5,7 +5,7 @@
 /* An address space has no more. */
 #define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
 
-enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 3 };
+enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 3, TYPE_KINDS = 3 };
 
 static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
         struct bytes_reader addresses = *r;
@@ -82,6 +82,31 @@ static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
         return true;
 }
 
+static bool types_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks) {
+        uint64_t n = bytes_varint(r);
+
+        if (n > bytes_left(r))
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu types in %zu bytes",
+                                  (unsigned long long)n, bytes_left(r));
+        for (uint64_t i = 0; i < n && !r->bad; i++) {
+                uint8_t kind = bytes_u8(r);
+                size_t n_name;
+
+                bytes_varint(r);
+                bytes_varint(r);
+                bytes_string(r, &n_name);
+                if (kind >= TYPE_KINDS)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "type %llu is of kind %u",
+                                          (unsigned long long)i, kind);
+        }
+        for (uint64_t i = 0; i < n_blocks && n; i++)
+                if (bytes_varint(r) > n)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "block %llu is of a type that is not there",
+                                          (unsigned long long)i);
+        return true;
+}
+
 /* Locations may be defined behind the graph. */
 static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
         uint64_t n = bytes_varint(r), at = 0;
@@ -122,7 +147,8 @@ static bool graph_is_sound(struct verify *v) {
                                   v->graph.n);
         if (!blocks_are_sound(v, &r, n_blocks, has_seqs) ||
             !roots_are_sound(v, &r, n_roots, n_owners) ||
-            !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) || !places_are_sound(v, &r))
+            !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) ||
+            !types_are_sound(v, &r, n_blocks) || !places_are_sound(v, &r))
                 return false;
         if (r.bad || bytes_left(&r))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,
