@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "keep/kept_graph.h"
+#include "keep/nearest_places.h"
 #include "symbol/symbol.h"
 
 #define NS_PER_MS 1000000u
@@ -125,6 +126,72 @@ static int find_roots(struct held_graph *g) {
         return 0;
 }
 
+/* Of several blocks in a group, the one that retains most is asked. */
+static int find_nearest(struct held_graph *g) {
+        const struct reach_graph *graph = &g->heap.graph;
+        const struct site_tree *t = &g->holders.tree;
+        const struct reach_dominators *d = &g->holders.dominators;
+        uint32_t *of_block = malloc(MAX(graph->n_blocks, 1u) * sizeof(of_block[0]));
+        uint64_t *most = calloc(t->n, sizeof(most[0]));
+        int r = of_block && most ? nearest_places_find(graph, &g->places, of_block) : -ENOMEM;
+
+        g->nearest_of_group = malloc((size_t)t->n * sizeof(g->nearest_of_group[0]));
+        if (!g->nearest_of_group)
+                r = -ENOMEM;
+        for (uint32_t i = 0; r == 0 && i < t->n; i++)
+                g->nearest_of_group[i] = REACH_NONE;
+        for (uint32_t i = 0; r == 0 && i < graph->n_blocks; i++) {
+                uint32_t group = t->group_of[i];
+
+                if (d->parent[i] != reach_above_all(graph) || t->groups[group].parent != 0 ||
+                    d->retained_bytes[i] < most[group])
+                        continue;
+                most[group] = d->retained_bytes[i];
+                g->nearest_of_group[group] = of_block[i];
+        }
+        free(of_block);
+        free(most);
+        return r;
+}
+
+enum { MAX_HUB_DEPTH = 64 }; /* a list is deeper */
+
+/* Down the tree of dominators by the heaviest block, as long as one has four fifths of what hangs from the first. */
+static int find_hub(struct held_graph *g) {
+        const struct reach_graph *graph = &g->heap.graph;
+        const struct reach_dominators *d = &g->holders.dominators;
+        const struct site_tree *t = &g->holders.tree;
+        uint32_t at = REACH_NONE, n_steps = 0, *heaviest;
+        uint64_t least;
+
+        g->hub = REACH_NONE;
+        if (t->groups[0].first_child == REACH_NONE)
+                return 0;
+        least = t->groups[t->groups[0].first_child].tree_bytes / 5 * 4;
+        heaviest =
+                malloc((size_t)d->n * sizeof(heaviest[0])); /* of each node: its heaviest child */
+        if (!heaviest)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < d->n; i++)
+                heaviest[i] = REACH_NONE;
+        for (uint32_t i = 0; i < d->n; i++)
+                if (d->parent[i] != REACH_NONE &&
+                    (heaviest[d->parent[i]] == REACH_NONE ||
+                     d->retained_bytes[i] > d->retained_bytes[heaviest[d->parent[i]]]))
+                        heaviest[d->parent[i]] = i;
+        for (uint32_t next = heaviest[reach_above_all(graph)];
+             next != REACH_NONE && d->retained_bytes[next] >= least && n_steps <= MAX_HUB_DEPTH;
+             next = heaviest[next], n_steps++)
+                at = next;
+        free(heaviest);
+        if (at == REACH_NONE || at >= graph->n_blocks || n_steps > MAX_HUB_DEPTH)
+                return 0;
+        g->hub = at;
+        for (uint32_t i = 0; i < graph->n_blocks; i++)
+                g->hub_children += d->parent[i] == at;
+        return 0;
+}
+
 int held_graph_open(struct held_graph *g, struct query *q, const struct frame_names *names,
                     size_t graph_idx, struct site_texts *texts, struct err *reterr) {
         int r;
@@ -152,6 +219,12 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
                 add_up(g);
                 r = find_roots(g);
         }
+        if (r == 0) {
+                r = find_nearest(g);
+        }
+        if (r == 0) {
+                r = find_hub(g);
+        }
         if (r == 0)
                 return 0;
         held_graph_done(g);
@@ -160,6 +233,7 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
 
 void held_graph_done(struct held_graph *g) {
         free(g->root_of_group);
+        free(g->nearest_of_group);
         free(g->stacks);
         free(g->type_texts);
         holder_tree_done(&g->holders);

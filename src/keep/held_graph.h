@@ -17,6 +17,12 @@ struct held_graph {
         struct holder_tree holders;
         /* of each group below a place: the root from which alone it is held; REACH_NONE: there are several, or it is deeper */
         uint32_t *root_of_group;
+        /* of each group that several places hold together: the nearest of them, as nearest_places.h says; else REACH_NONE */
+        uint32_t *nearest_of_group;
+        /* The one block from which most of the largest group at the top hangs, while no single one below it has most of that again: the
+         * array of a table. REACH_NONE: there is none, as in a list, which is long */
+        uint32_t hub;
+        uint64_t hub_children; /* blocks that it holds at once */
         uint64_t all_bytes;    /* of all blocks, held or not */
         uint64_t unheld_bytes; /* nothing leads to them */
         uint64_t unheld_blocks;

@@ -130,22 +130,20 @@ bool holders_rate(const struct holders *h, uint32_t group, double *ret_per_s) {
 uint32_t holders_way(const struct site_tree *t, uint32_t *ret, uint32_t max) {
         uint32_t n = 0, at = t->groups[0].first_child, end = 0;
 
-        while (at != REACH_NONE && t->groups[at].kind != GROUP_PLACE)
-                at = t->groups[at].next;
         for (; at != REACH_NONE && n < max; n++) {
                 const struct site_group *g = &t->groups[at];
 
                 ret[n] = at;
-                if (n > 0 && (n == 1 || g->n_blocks > 2 * t->groups[ret[n - 1]].n_blocks))
+                /* where one becomes many, and the first block below a place in any case */
+                if (n > 0 && g->n_blocks > 2 * t->groups[ret[n - 1]].n_blocks)
                         end = n;
                 at = g->first_child != REACH_NONE &&
-                                     t->groups[g->first_child].tree_bytes >= g->tree_bytes / 2 &&
-                                     g->kind != GROUP_ABOVE_ALL
+                                     t->groups[g->first_child].tree_bytes >= g->tree_bytes / 2
                              ? g->first_child
                              : REACH_NONE;
         }
         /* one block after the other: the last is the one that matters */
-        if (n > 1 && t->groups[ret[end]].n_blocks == 1)
+        if (n > 0 && t->groups[ret[end]].n_blocks <= 1)
                 end = n - 1;
         return n ? end + 1 : 0;
 }

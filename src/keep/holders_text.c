@@ -8,6 +8,7 @@
 
 enum {
         USUAL_ROWS = 24,
+        UNCLEAR_SHARE = 10, /* who holds less than one of so many parts does not stand out */
         NUMBERS_CELLS = 44, /* of the columns in front of the names */
         MIN_SHARE =
                 200, /* what is less than one of so many parts of all is not shown unless asked */
@@ -117,41 +118,69 @@ static void add_rate(const struct holders *h, uint32_t group, struct str *to) {
                 str_addf(to, ", %+.1f per second", per_s);
 }
 
+/* What it begins with: a place, or the nearest of those that hold the blocks that it begins with. */
+static uint32_t add_begin(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
+                          struct str *to) {
+        const struct site_tree *t = &h->now.holders.tree;
+        uint32_t place = h->now.nearest_of_group[way[0]];
+
+        if (t->groups[way[0]].kind == GROUP_PLACE) {
+                holders_add_name(h, &h->now, t, way[0], utf8, to);
+                if (n > 1)
+                        add_root(h, &h->now, way[1], utf8, to);
+                return 1;
+        }
+        if (place == REACH_NONE)
+                str_add(to, "several places");
+        else
+                style_add_clean(to,
+                                h->texts.pool.items.items[h->now.places.list.items[place].name]);
+        if (place != REACH_NONE)
+                str_add(to, " and others");
+        return 0;
+}
+
 static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
                     struct str *to) {
-        const struct site_tree *t = &h->now.holders.tree;
+        const struct site_group *last = &h->now.holders.tree.groups[way[n - 1]];
         const char *arrow = utf8 ? " → " : " -> ";
-        const struct site_group *last = &t->groups[way[n - 1]];
         uint64_t age_ns = held_graph_age_ns(&h->now, last);
+        uint32_t i = add_begin(h, way, n, utf8, to);
         struct unit_text a, b;
 
-        holders_add_name(h, &h->now, t, way[0], utf8, to);
-        if (n > 1)
-                add_root(h, &h->now, way[1], utf8, to);
-        if (n > 2) {
+        for (uint32_t first = i; i < n; i++) {
                 str_add(to, arrow);
-                add_blocks(h, way[1], utf8, to);
-        }
-        if (n > 4)
-                str_addf(to, "%s%s", arrow, utf8 ? "…" : "..");
-        if (n > 3) {
-                str_add(to, arrow);
-                add_blocks(h, way[n - 2], utf8, to);
-        }
-        if (n > 1) {
-                str_add(to, arrow);
-                add_blocks(h, way[n - 1], utf8, to);
+                if (i == first || i + 2 >= n) {
+                        add_blocks(h, way[i], utf8, to);
+                } else {
+                        str_add(to, utf8 ? "…" : "..");
+                        i = n - 3;
+                }
         }
         str_addf(to, ": %s retained", unit_bytes(&a, last->outermost_weight));
         if (last->n_blocks > 1)
                 str_addf(to, ", %s each", unit_bytes(&b, last->tree_bytes / last->n_blocks));
         if (age_ns)
-                str_addf(to, ", %s %s", last->n_blocks > 1 ? "oldest" : "allocated",
+                str_addf(to, last->n_blocks > 1 ? ", oldest %s" : ", %s old",
                          unit_duration(&a, age_ns));
-        if (age_ns && last->n_blocks == 1)
-                str_add(to, " before");
         add_rate(h, way[n - 1], to);
         str_add(to, ".");
+}
+
+/* Where the way leads through several blocks of one site, most may still hang from one of them: one table of many. */
+static void add_hub(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
+                    struct str *to) {
+        const struct held_graph *g = &h->now;
+        const struct site_group *above = n > 1 ? &g->holders.tree.groups[way[n - 2]] : NULL;
+        struct unit_text a, b, c;
+
+        if (g->hub == REACH_NONE || g->hub_children < 2 || !above || above->n_blocks < 2)
+                return;
+        str_addf(to, " %s of it hang from one block of %s allocated by ",
+                 unit_bytes(&a, g->holders.dominators.retained_bytes[g->hub]),
+                 unit_bytes(&b, g->heap.blocks[g->hub].size_bytes));
+        holders_add_name(h, g, &g->holders.tree, g->holders.tree.group_of[g->hub], utf8, to);
+        str_addf(to, ", which holds %s blocks directly.", unit_count(&c, g->hub_children));
 }
 
 static void add_share(struct str *to, uint64_t part, uint64_t all) {
@@ -169,7 +198,7 @@ static void add_sentence(const struct holders *h, bool utf8, struct str *to) {
         const struct held_graph *g = &h->now;
         const struct site_tree *t = &g->holders.tree;
         uint32_t way[HOLDERS_MAX_WAY], n = holders_way(t, way, HOLDERS_MAX_WAY);
-        const struct site_group *place = n ? &t->groups[way[0]] : NULL;
+        const struct site_group *first = n ? &t->groups[way[0]] : NULL;
         struct unit_text a, b;
 
         if (!g->heap.graph.n_blocks) {
@@ -178,28 +207,24 @@ static void add_sentence(const struct holders *h, bool utf8, struct str *to) {
                          unit_duration(&a, g->info.time_ns));
                 return;
         }
-        if (!place || g->unheld_bytes > place->tree_bytes) {
+        if (!first || g->unheld_bytes > first->tree_bytes) {
+                str_addf(to,
+                         "Nothing holds most of the memory: no pointer leads to %s of the %s that ",
+                         unit_bytes(&a, g->unheld_bytes), unit_bytes(&b, g->all_bytes));
                 query_add_process_name(h->names.q, g->info.process, to);
-                str_addf(
-                        to,
-                        " has lost the most of its memory, so nobody holds it: nothing points to %s of its %s.",
-                        unit_bytes(&a, g->unheld_bytes), unit_bytes(&b, g->all_bytes));
-                if (place)
-                        str_add(to, " The largest holder: ");
-        } else if (g->shared_bytes > place->tree_bytes) {
-                str_addf(
-                        to,
-                        "No single place holds the most: %s of %s are held from several places at once. The largest holder: ",
-                        unit_bytes(&a, g->shared_bytes), unit_bytes(&b, g->all_bytes));
+                str_add(to, first ? " has live. The largest holder: " : " has live.");
+        } else if (first->tree_bytes < g->all_bytes / UNCLEAR_SHARE) {
+                str_add(to, "No one holder stands out. The largest: ");
         }
-        if (!place)
+        if (!first)
                 return;
         add_way(h, way, n, utf8, to);
         str_add(to, " That is ");
-        add_share(to, place->tree_bytes, g->all_bytes);
+        add_share(to, first->tree_bytes, g->all_bytes);
         str_addf(to, " of the %s that ", unit_bytes(&a, g->all_bytes));
         query_add_process_name(h->names.q, g->info.process, to);
         str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
+        add_hub(h, way, n, utf8, to);
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------------------- */
@@ -242,8 +267,13 @@ static void print_row(const struct style *s, const struct holders *h, const stru
                               is_place ? g->tree_blocks : g->n_blocks,
                               is_place || !g->n_blocks ? 0 : g->tree_bytes / g->n_blocks,
                               held_graph_age_ns(&h->now, g));
-                if (row->depth == 1 && !is_place)
-                        str_add(&name, "(several places) ");
+                if (row->depth == 1 && !is_place &&
+                    h->now.nearest_of_group[row->group] != REACH_NONE)
+                        str_addf(&name, "%s and others: ",
+                                 h->texts.pool.items
+                                         .items[h->now.places.list
+                                                        .items[h->now.nearest_of_group[row->group]]
+                                                        .name]);
                 if (row->depth == 2) {
                         struct str root = {0};
 
@@ -318,10 +348,10 @@ void holders_text(FILE *out, const struct holders *h) {
                 holders_why_text(&s, h);
                 return;
         }
-        if (h->has_before)
-                holders_growth_text(&s, h);
         add_sentence(h, s.utf8, &text);
         style_wrap(&s, str_text(&text), 0);
+        if (h->has_before)
+                holders_growth_text(&s, h);
         print_tree(&s, h);
         print_rest(&s, h);
         str_done(&text);

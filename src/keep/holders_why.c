@@ -55,7 +55,7 @@ void holders_why_text(const struct style *s, const struct holders *h) {
                          unit_bytes(&b, w->unreachable.n_bytes));
         style_wrap(s, str_text(&text), 0);
         str_done(&text);
-        if (site_tree_rows(&w->tree, 0,
+        if (site_tree_rows(&w->tree, 1,
                            h->options->is_full ? UINT32_MAX : request_n_top(q, WHY_ROWS) + 1,
                            &rows) < 0)
                 return;
@@ -70,12 +70,18 @@ void holders_why_text(const struct style *s, const struct holders *h) {
 
 /* ---- growth ------------------------------------------------------------------------------------------------- */
 
+/* What several places hold together begins with the nearest of them. */
 static void add_row_name(const struct holders *h, const struct growth_row *row, bool utf8,
                          struct str *to) {
-        if (row->after != REACH_NONE)
-                holders_add_name(h, &h->now, &h->now.holders.tree, row->after, utf8, to);
-        else
-                holders_add_name(h, &h->before, &h->before.holders.tree, row->before, utf8, to);
+        const struct held_graph *g = row->after != REACH_NONE ? &h->now : &h->before;
+        uint32_t group = row->after != REACH_NONE ? row->after : row->before;
+        uint32_t place = g->nearest_of_group[group];
+
+        if (place != REACH_NONE)
+                str_addf(to, "%s and others%s",
+                         h->texts.pool.items.items[g->places.list.items[place].name],
+                         utf8 ? " → " : " -> ");
+        holders_add_name(h, g, &g->holders.tree, group, utf8, to);
 }
 
 static void add_growth_sentence(const struct holders *h, bool utf8, struct str *to) {
@@ -102,33 +108,37 @@ static void add_growth_sentence(const struct holders *h, bool utf8, struct str *
                 str_addf(to, " between %s and %s", unit_duration(&b, h->before.info.time_ns),
                          unit_duration(&c, h->now.info.time_ns));
         if (at) {
-                const struct growth_row *row = &h->growth.rows[way[at]],
-                                        *holder = &h->growth.rows[way[at - 1]];
+                const struct growth_row *row = &h->growth.rows[way[at]];
+                double per_s = seconds > 0 ? (double)row->n_blocks / seconds : 0;
 
                 str_add(to, ". It grew in ");
-                if (way[at - 1] == 0)
-                        str_add(to, "a new holder");
-                else
-                        add_row_name(h, holder, utf8, to);
+                add_row_name(h, &h->growth.rows[way[MIN(1u, at)]], utf8, to);
+                if (at > 3)
+                        str_add(to, utf8 ? " → …" : " -> ..");
+                if (at > 2) {
+                        str_add(to, utf8 ? " → " : " -> ");
+                        add_row_name(h, &h->growth.rows[way[at - 1]], utf8, to);
+                }
                 str_addf(to, ": %s more block%s of ", unit_count(&a, (uint64_t)row->n_blocks),
                          unit_s((uint64_t)row->n_blocks));
                 add_row_name(h, row, utf8, to);
                 str_addf(to, ", %s with what they hold", unit_bytes_signed(&b, row->tree_bytes));
-                if (seconds > 0)
-                        str_addf(to, ", %.*f per second", row->n_blocks / seconds < 10 ? 1 : 0,
-                                 (double)row->n_blocks / seconds);
+                if (per_s >= 10)
+                        str_addf(to, ", %s per second", unit_count(&c, unit_nearest(per_s)));
+                else if (per_s > 0)
+                        str_addf(to, ", %.1f per second", per_s);
         }
         str_add(to, ".");
 }
 
 static void print_growth_rows(const struct style *s, const struct holders *h) {
-        struct unit_text a;
+        struct unit_text a, b;
         bool *is_told = calloc(h->growth.n + 1, sizeof(bool));
 
         fprintf(s->out, "\n%s%10s %12s  %s%s\n", s->bold, "grew by", "blocks", "held by", s->plain);
         for (unsigned k = 0; is_told && k < MAX_GROWTH_ROWS; k++) {
                 uint32_t best = REACH_NONE;
-                struct str name = {0}, line = {0};
+                struct str name = {0}, line = {0}, more = {0};
                 int64_t least = MAX(h->growth.rows[0].tree_bytes / 100, (int64_t)1);
 
                 for (uint32_t i = 1; i < h->growth.n; i++)
@@ -146,24 +156,25 @@ static void print_growth_rows(const struct style *s, const struct holders *h) {
                         add_row_name(h, &h->growth.rows[up], s->utf8, &name);
                 }
                 style_add_cut(s, &line, str_text(&name), s->width > 44 ? s->width - 24 : 20);
-                fprintf(s->out, "%10s %+12lld  %s\n",
-                        unit_bytes_signed(&a, h->growth.rows[best].own_bytes),
-                        (long long)h->growth.rows[best].n_blocks, str_text(&line));
+                str_addf(&more, "%s%s", h->growth.rows[best].n_blocks < 0 ? "-" : "+",
+                         unit_count(&b, (uint64_t)llabs((long long)h->growth.rows[best].n_blocks)));
+                fprintf(s->out, "%10s %12s  %s\n",
+                        unit_bytes_signed(&a, h->growth.rows[best].own_bytes), str_text(&more),
+                        str_text(&line));
                 str_done(&name);
                 str_done(&line);
+                str_done(&more);
         }
         free(is_told);
-        fputc('\n', s->out);
 }
 
 void holders_growth_text(const struct style *s, const struct holders *h) {
         struct str text = {0};
 
+        fputc('\n', s->out);
         add_growth_sentence(h, s->utf8, &text);
         style_wrap(s, str_text(&text), 0);
         str_done(&text);
         if (h->growth.rows[0].tree_bytes > 0)
                 print_growth_rows(s, h);
-        else
-                fputc('\n', s->out);
 }

@@ -23,7 +23,8 @@ struct holders {
 
 enum { HOLDERS_MAX_WAY = 64 };
 
-/* From the place that holds most on down to where it becomes many: groups, the place first; how many. 0: nothing is held. */
+/* From what holds most on down to where it becomes many: groups, a place first, or blocks that several places hold; how many. 0: nothing
+ * is held. */
 uint32_t holders_way(const struct site_tree *t, uint32_t *ret, uint32_t max);
 
 /* Blocks more per second of a group, by the graph before or by its site's history. False: unknown. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keep/borrowers.h"
+
 /* A variable as its symbol tells it: "NAME+OFFSET:SIZE" of a word. */
 struct extent {
         uint64_t begin, end;
@@ -174,8 +176,9 @@ static int by_place(const void *a, const void *b) {
         return x->root < y->root ? -1 : x->root > y->root;
 }
 
-/* A thread's registers come behind all stacks: roots of one place are made neighbours, with their edges. */
-static int sort_roots(struct heap_graph *h, uint32_t *of_root) {
+/* A thread's registers come behind all stacks: roots of one place are made neighbours, with their edges. Those that only borrow have none
+ * from now on. */
+static int sort_roots(struct heap_graph *h, uint32_t *of_root, const bool *counts) {
         struct reach_graph *g = &h->graph;
         uint64_t begin = g->first[g->n_blocks], n_edges = reach_n_edges(g) - begin;
         struct ordered *order = malloc(MAX(g->n_roots, 1u) * sizeof(*order));
@@ -196,13 +199,14 @@ static int sort_roots(struct heap_graph *h, uint32_t *of_root) {
                 roots[i] = h->roots[from];
                 first[i] = begin + at;
                 for (uint64_t e = g->first[g->n_blocks + from];
-                     e < g->first[g->n_blocks + from + 1]; e++)
+                     counts[from] && e < g->first[g->n_blocks + from + 1]; e++)
                         edges[at++] = g->edges[e];
         }
         if (r == 0 && g->n_roots) {
                 memcpy(h->roots, roots, g->n_roots * sizeof(*roots));
                 memcpy(&g->first[g->n_blocks], first, g->n_roots * sizeof(*first));
-                memcpy(&g->edges[begin], edges, n_edges * sizeof(*edges));
+                memcpy(&g->edges[begin], edges, at * sizeof(*edges));
+                g->first[g->n_blocks + g->n_roots] = begin + at;
         }
         free(order);
         free(roots);
@@ -215,13 +219,17 @@ int root_places_find(struct heap_graph *h, const struct query *q, uint32_t proce
                      struct site_texts *texts, struct root_places *ret) {
         struct finder f = {.h = h, .q = q, .process = process, .texts = texts, .ret = ret};
         uint32_t *of_root = malloc(MAX(h->graph.n_roots, 1u) * sizeof(*of_root));
-        int r;
+        bool *counts = calloc(MAX(h->graph.n_roots, 1u), sizeof(*counts));
+        int r = of_root && counts ? 0 : -ENOMEM;
 
         *ret = (struct root_places){0};
-        if (!of_root)
-                return -ENOMEM;
-        place_roots(&f, of_root);
-        r = sort_roots(h, of_root);
+        if (r == 0) {
+                place_roots(&f, of_root);
+                r = borrowers_find(&h->graph, ret->list.items, of_root, counts);
+        }
+        if (r == 0)
+                r = sort_roots(h, of_root, counts);
+        free(counts);
         ret->places = (struct reach_places){.of_root = of_root, .n = (uint32_t)ret->list.n};
         map_done(&f.thread_places);
         map_done(&f.mapping_places);

@@ -12,6 +12,7 @@
 
 #include "attach/frozen.h"
 #include "attach/frozen_check.h"
+#include "attach/frozen_frames.h"
 #include "attach/machine.h"
 #include "pipeline/pipeline.h"
 #include "reach/process_graph.h"
@@ -39,6 +40,7 @@ struct recorder_graph {
         pthread_t reader;
         atomic_bool is_done;
         bytes_buf bytes;         /* the graph, when it is done */
+        frozen_frame_list frames; /* of all threads */
         VEC(uint64_t) variables; /* words of modules that point to blocks, by address */
         uint32_t n_nodes;
         int result;
@@ -60,19 +62,40 @@ static void take_variables(struct recorder_graph *g, const struct heap_graph *h)
                         vec_push(&g->variables, h->roots[i].begin);
 }
 
+static int by_place(const void *a, const void *b) {
+        const struct heap_place *x = a, *y = b;
+
+        return x->address < y->address ? -1 : x->address > y->address;
+}
+
 /* In the recorder's own thread: locations are the pipeline's. */
 static void put_places(struct recorder_graph *g) {
         VEC(struct heap_place) places = {0};
+        struct pipeline *p = g->recorder->pipeline;
 
         for (size_t i = 0; i < g->variables.n; i++) {
-                uint32_t location = pipeline_locate(g->recorder->pipeline, g->process_idx,
-                                                    g->variables.items[i]);
+                uint64_t address = g->variables.items[i];
+                uint32_t location = pipeline_locate(p, g->process_idx, address);
 
                 if (location != PIPELINE_NO_LOCATION)
-                        vec_push(&places, (struct heap_place){.address = g->variables.items[i],
+                        vec_push(&places, (struct heap_place){.address = address,
                                                               .location = location,
                                                               .kind = PLACE_VARIABLE});
         }
+        for (size_t i = 0; i < g->frames.n; i++) {
+                const struct frozen_frame *f = &g->frames.items[i];
+                uint32_t location = f->pc ? pipeline_locate(p, g->process_idx, f->pc)
+                                          : PIPELINE_NO_LOCATION;
+
+                vec_push(&places,
+                         (struct heap_place){.address = f->address,
+                                             .location = location == PIPELINE_NO_LOCATION
+                                                                 ? HEAP_NO_LOCATION
+                                                                 : location,
+                                             .kind = f->is_end ? PLACE_STACK_END : PLACE_FRAME});
+        }
+        if (places.n)
+                qsort(places.items, places.n, sizeof(places.items[0]), by_place);
         heap_graph_encode_places(places.items, (uint32_t)places.n, &g->bytes);
         vec_free(&places);
 }
@@ -98,6 +121,8 @@ static void *graph_read(void *arg) {
 
         setpriority(PRIO_PROCESS, 0, GRAPH_NICE);
         g->result = process_graph_make(&p, &h, &g->err);
+        if (g->result == 0)
+                frozen_frames_find(&g->frozen, &g->frames);
         frozen_end(&g->frozen, &(struct err){0});
         if (g->result == 0) {
                 h.pause_ns = g->frozen.pause_ns;
@@ -240,6 +265,7 @@ static void graph_free(struct recorder *r) {
         vec_free(&g->names);
         vec_free(&g->bytes);
         vec_free(&g->variables);
+        vec_free(&g->frames);
         free(g);
         r->graph = NULL;
 }
