@@ -9,8 +9,7 @@
 #include "keep/nearest_places.h"
 #include "symbol/symbol.h"
 
-#define NS_PER_MS 1000000u
-#define UNKNOWN_BIRTH_MS UINT32_MAX
+enum { MAX_AGED = 256 }; /* groups whose age is looked up */
 
 static uint32_t name_of(void *ctx, uint32_t place) {
         const struct held_graph *g = ctx;
@@ -57,17 +56,47 @@ static int name_types(struct held_graph *g, struct site_texts *texts) {
         return 0;
 }
 
-/* To the end of the slice in which it was allocated: it is at least so old. */
-static void find_births(struct held_graph *g, const struct query *q) {
-        for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++) {
-                uint64_t begin_ns, end_ns;
+struct aged {
+        uint64_t seq;
+        uint32_t group;
+};
 
-                g->heap.blocks[i].birth_ms = UNKNOWN_BIRTH_MS;
-                if (g->heap.seqs && query_seq_time(q, g->heap.seqs[i], &begin_ns, &end_ns))
-                        g->heap.blocks[i].birth_ms =
-                                (uint32_t)MIN(MIN(end_ns, g->info.time_ns) / NS_PER_MS,
-                                              (uint64_t)UINT32_MAX);
-        }
+static int by_seq(const void *a, const void *b) {
+        const struct aged *x = a, *y = b;
+
+        return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Of the largest groups, when their first block was allocated. */
+static int find_ages(struct held_graph *g, struct query *q) {
+        const struct site_tree *t = &g->holders.tree;
+        uint64_t *first = malloc((size_t)t->n * sizeof(first[0]));
+        uint64_t seqs[MAX_AGED], times[MAX_AGED];
+        struct aged aged[MAX_AGED];
+        site_rows rows = {0};
+        size_t n = 0;
+        int r;
+
+        g->oldest_ns = malloc((size_t)t->n * sizeof(g->oldest_ns[0]));
+        r = first && g->oldest_ns ? site_tree_rows(t, 1, MAX_AGED, &rows) : -ENOMEM;
+        for (uint32_t i = 0; r == 0 && i < t->n; i++)
+                first[i] = g->oldest_ns[i] = UINT64_MAX;
+        for (uint32_t i = 0; r == 0 && g->heap.seqs && i < g->heap.graph.n_blocks; i++)
+                if (t->group_of[i] != REACH_NONE)
+                        first[t->group_of[i]] = MIN(first[t->group_of[i]], g->heap.seqs[i]);
+        for (size_t i = 0; r == 0 && i < rows.n && n < MAX_AGED; i++)
+                if (rows.items[i].group != REACH_NONE && first[rows.items[i].group] != UINT64_MAX)
+                        aged[n++] = (struct aged){first[rows.items[i].group], rows.items[i].group};
+        if (n)
+                qsort(aged, n, sizeof(aged[0]), by_seq);
+        for (size_t i = 0; i < n; i++)
+                seqs[i] = aged[i].seq;
+        query_alloc_times(q, seqs, n, MAX_AGED, times);
+        for (size_t i = 0; i < n; i++)
+                g->oldest_ns[aged[i].group] = times[i];
+        vec_free(&rows);
+        free(first);
+        return r;
 }
 
 static void add_up(struct held_graph *g) {
@@ -207,7 +236,6 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         }
         for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++)
                 g->stacks[i] = g->heap.blocks[i].site;
-        find_births(g, q);
         site_texts_replace(texts, names, &g->heap);
         r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
         g->keys = (struct site_keys){.type_of = type_of, .name_of = name_of, .ctx = g};
@@ -225,6 +253,9 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         if (r == 0) {
                 r = find_hub(g);
         }
+        if (r == 0) {
+                r = find_ages(g, q);
+        }
         if (r == 0)
                 return 0;
         held_graph_done(g);
@@ -234,6 +265,7 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
 void held_graph_done(struct held_graph *g) {
         free(g->root_of_group);
         free(g->nearest_of_group);
+        free(g->oldest_ns);
         free(g->stacks);
         free(g->type_texts);
         holder_tree_done(&g->holders);
@@ -249,11 +281,8 @@ size_t held_graph_newest(struct query *q, uint32_t process, size_t before) {
         return SIZE_MAX;
 }
 
-uint64_t held_graph_age_ns(const struct held_graph *g, const struct site_group *group) {
-        uint64_t birth_ns = (uint64_t)group->oldest_ms * NS_PER_MS;
+uint64_t held_graph_age_ns(const struct held_graph *g, uint32_t group) {
+        uint64_t birth_ns = g->oldest_ns[group];
 
-        return !group->n_blocks || group->oldest_ms == UNKNOWN_BIRTH_MS ||
-                               birth_ns > g->info.time_ns
-                       ? 0
-                       : g->info.time_ns - birth_ns;
+        return birth_ns >= g->info.time_ns ? 0 : g->info.time_ns - birth_ns;
 }

@@ -52,7 +52,7 @@ static void put_group(struct json *j, const struct holders *h, const struct site
                       uint32_t number, uint32_t parent) {
         const struct site_group *x = &t->groups[number];
         bool is_holders = t == &h->now.holders.tree;
-        uint64_t age_ns = held_graph_age_ns(&h->now, x);
+        uint64_t age_ns = is_holders ? held_graph_age_ns(&h->now, number) : 0;
         double per_s;
 
         json_object(j);

@@ -144,7 +144,7 @@ static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bo
                     struct str *to) {
         const struct site_group *last = &h->now.holders.tree.groups[way[n - 1]];
         const char *arrow = utf8 ? " → " : " -> ";
-        uint64_t age_ns = held_graph_age_ns(&h->now, last);
+        uint64_t age_ns = held_graph_age_ns(&h->now, way[n - 1]);
         uint32_t i = add_begin(h, way, n, utf8, to);
         struct unit_text a, b;
 
@@ -266,7 +266,7 @@ static void print_row(const struct style *s, const struct holders *h, const stru
                 print_numbers(s, is_place ? g->tree_bytes : g->outermost_weight,
                               is_place ? g->tree_blocks : g->n_blocks,
                               is_place || !g->n_blocks ? 0 : g->tree_bytes / g->n_blocks,
-                              held_graph_age_ns(&h->now, g));
+                              held_graph_age_ns(&h->now, row->group));
                 if (row->depth == 1 && !is_place &&
                     h->now.nearest_of_group[row->group] != REACH_NONE)
                         str_addf(&name, "%s and others: ",
@@ -294,7 +294,7 @@ static void print_tree(const struct style *s, const struct holders *h) {
         const struct request *q = h->options->view.request;
         const struct site_tree *t = &h->now.holders.tree;
         uint64_t least =
-                h->options->is_full || q->has_top ? 0 : t->groups[0].tree_bytes / MIN_SHARE;
+                h->options->is_full || q->has_top ? 1 : t->groups[0].tree_bytes / MIN_SHARE;
         site_rows rows = {0};
 
         if (site_tree_rows(t, least,

@@ -278,11 +278,6 @@ const struct trace_graph *query_graph(const struct query *q, size_t graph_idx) {
         return trace_graph(q->reader, graph_idx);
 }
 
-bool query_seq_time(const struct query *q, uint64_t seq, uint64_t *ret_begin_ns,
-                    uint64_t *ret_end_ns) {
-        return trace_seq_time(q->reader, seq, ret_begin_ns, ret_end_ns);
-}
-
 int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                      bytes_buf *ret_bytes, struct err *reterr) {
         const struct trace_graph *g = trace_graph(q->reader, graph_idx);

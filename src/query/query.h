@@ -49,9 +49,10 @@ size_t query_n_graphs(const struct query *q);
 const struct trace_graph *query_graph(const struct query *q, size_t graph_idx);
 int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                      bytes_buf *ret_bytes, struct err *reterr);
-/* When allocation number seq was made: in [*ret_begin_ns, *ret_end_ns). False: nobody knows. */
-bool query_seq_time(const struct query *q, uint64_t seq, uint64_t *ret_begin_ns,
-                    uint64_t *ret_end_ns);
+/* When allocations were made, by their numbers, which rise: of those in at most max_slices slices whose events the trace still has the very
+ * time, of others the end of their slice, so that they are at least so old. UINT64_MAX: unknown. */
+void query_alloc_times(struct query *q, const uint64_t *seqs, size_t n, size_t max_slices,
+                       uint64_t *ret_ns);
 /* One sentence about what could not be read so far, at opening or since; "" when all is whole. */
 const char *query_damage(const struct query *q);
 
