@@ -125,14 +125,17 @@ static int on_frame(Dwfl_Frame *frame, void *ctx) {
         Dwarf_Addr pc;
         Dwarf_Word sp;
 
-        if (!dwfl_frame_pc(frame, &pc, &is_activation) || dwfl_frame_reg(frame, SP_NUMBER, &sp) != 0 ||
-            w->frames.n == MAX_FRAMES || (w->frames.n && sp < w->frames.items[w->frames.n - 1].address)) {
+        if (!dwfl_frame_pc(frame, &pc, &is_activation) ||
+            dwfl_frame_reg(frame, SP_NUMBER, &sp) != 0 || w->frames.n == MAX_FRAMES ||
+            (w->frames.n && sp < w->frames.items[w->frames.n - 1].address)) {
                 w->is_cut = true;
                 return DWARF_CB_ABORT;
         }
-        vec_push(&w->frames, (struct frozen_frame){.address = w->frames.n ? sp : sp - machine_own.below_stack_bytes,
-                                                   .pc = is_activation ? pc : pc - 1,
-                                                   .tid = (uint32_t)w->thread->tid});
+        vec_push(&w->frames,
+                 (struct frozen_frame){.address = w->frames.n ? sp
+                                                              : sp - machine_own.below_stack_bytes,
+                                       .pc = is_activation ? pc : pc - 1,
+                                       .tid = (uint32_t)w->thread->tid});
         return DWARF_CB_OK;
 }
 
@@ -225,9 +228,10 @@ static void add_unwalked(const struct frozen *f, frozen_frame_list *ret) {
                 for (size_t k = 0; k < n && !is_walked; k++)
                         is_walked = ret->items[k].tid == (uint32_t)f->threads.items[i].tid;
                 if (!is_walked)
-                        vec_push(ret, (struct frozen_frame){
-                                              .address = f->threads.items[i].sp - machine_own.below_stack_bytes,
-                                              .tid = (uint32_t)f->threads.items[i].tid});
+                        vec_push(ret,
+                                 (struct frozen_frame){.address = f->threads.items[i].sp -
+                                                                  machine_own.below_stack_bytes,
+                                                       .tid = (uint32_t)f->threads.items[i].tid});
         }
 }
 

@@ -6,7 +6,7 @@
 
 static const uint8_t levels[] = {
         [ROOT_PLACE_VARIABLE] = 0, [ROOT_PLACE_UNNAMED] = 0, [ROOT_PLACE_THREAD_LOCAL] = 0,
-        [ROOT_PLACE_THREAD] = 1,   [ROOT_PLACE_MAPPING] = 2,
+        [ROOT_PLACE_THREAD] = 1,   [ROOT_PLACE_MAPPING] = 2, [ROOT_PLACE_ALLOCATOR] = 2,
 };
 
 enum { N_LEVELS = 3, NOT_REACHED = N_LEVELS };

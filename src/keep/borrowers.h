@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Roots that only borrow. A thread that works on what a variable holds has pointers to it on its stack for a moment, and an allocator's own
  * tables know every large block: neither is who keeps it. So variables and thread-local data count first, threads only for what these do not
- * reach, and other mappings only for the rest. */
+ * reach, and other mappings and allocators only for the rest. */
 #pragma once
 
 #include <stdbool.h>

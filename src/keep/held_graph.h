@@ -7,8 +7,7 @@
 
 struct held_graph {
         struct trace_graph info; /* of which process, and when */
-        struct heap_graph
-                heap; /* sites are numbers of the texts */
+        struct heap_graph heap;  /* sites are numbers of the texts */
         uint32_t *
                 stacks; /* of each block: its stack in the trace, as the site was; REACH_NO_SITE: unknown */
         struct root_places places;
@@ -19,7 +18,8 @@ struct held_graph {
         uint32_t *root_of_group;
         /* of each group that several places hold together: the nearest of them, as nearest_places.h says; else REACH_NONE */
         uint32_t *nearest_of_group;
-        uint64_t *oldest_ns; /* of each group: when its first block was allocated; UINT64_MAX: unknown, or it is small */
+        uint64_t *
+                oldest_ns; /* of each group: when its first block was allocated; UINT64_MAX: unknown, or it is small */
         /* The one block from which most of the largest group at the top hangs, while no single one below it has most of that again: the
          * array of a table. REACH_NONE: there is none, as in a list, which is long */
         uint32_t hub;

@@ -8,7 +8,7 @@ enum { USUAL_GROUPS = 1000 };
 static const char *const place_kinds[] = {
         [ROOT_PLACE_VARIABLE] = "variable", [ROOT_PLACE_UNNAMED] = "variable",
         [ROOT_PLACE_THREAD] = "thread",     [ROOT_PLACE_THREAD_LOCAL] = "thread-local",
-        [ROOT_PLACE_MAPPING] = "mapping",
+        [ROOT_PLACE_MAPPING] = "mapping",   [ROOT_PLACE_ALLOCATOR] = "allocator",
 };
 
 static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
@@ -48,6 +48,26 @@ static void put_identity(struct json *j, const struct holders *h, const struct h
                 show_put_stack(j, h->names.q, stack);
 }
 
+/* The one word that holds all of a group: where in its variable, or in whose frame. */
+static void put_root(struct json *j, const struct holders *h, uint32_t group) {
+        const struct held_graph *g = &h->now;
+        uint32_t root = g->root_of_group[group], location;
+        const struct root_place *p;
+        struct query_frame frame;
+
+        if (root == REACH_NONE)
+                return;
+        p = &g->places.list.items[g->places.places.of_root[root]];
+        if (p->kind == ROOT_PLACE_VARIABLE)
+                json_put_uint(j, "offset", g->heap.roots[root].begin - p->begin);
+        location = g->heap.roots[root].kind == ROOT_STACK
+                           ? root_places_frame(&g->heap, g->heap.roots[root].begin)
+                           : HEAP_NO_LOCATION;
+        if (location < query_view(h->names.q)->n_locations &&
+            query_location_frames(h->names.q, location, &frame, 1) > 0)
+                json_put_string(j, "frame", frame.function);
+}
+
 static void put_group(struct json *j, const struct holders *h, const struct site_tree *t,
                       uint32_t number, uint32_t parent) {
         const struct site_group *x = &t->groups[number];
@@ -79,14 +99,8 @@ static void put_group(struct json *j, const struct holders *h, const struct site
                 else
                         json_null(j);
         }
-        if (is_holders && h->now.root_of_group[number] != REACH_NONE) {
-                uint32_t root = h->now.root_of_group[number];
-                const struct root_place *p =
-                        &h->now.places.list.items[h->now.places.places.of_root[root]];
-
-                if (p->kind == ROOT_PLACE_VARIABLE)
-                        json_put_uint(j, "offset", h->now.heap.roots[root].begin - p->begin);
-        }
+        if (is_holders)
+                put_root(j, h, number);
         json_end(j);
 }
 

@@ -16,7 +16,7 @@ enum {
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
-/* The function that requested the memory, and its line. */
+/* The function that requested the memory, its line, and the library function that it called. */
 static void add_requester(const struct holders *h, uint32_t stack, bool utf8, struct str *to) {
         struct frame_stack x = {0};
         struct str place = {0};
@@ -31,6 +31,13 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
                         frame_add_place(&place, f, false);
                 if (place.n)
                         str_addf(to, " (%s)", str_text(&place));
+                if (x.shown.via_idx != NAME_NO_FRAME &&
+                    x.frames.items[x.shown.via_idx].function[0] &&
+                    !x.frames.items[x.shown.via_idx].guess) {
+                        str_add(to, " via ");
+                        frame_add_function(to, &h->names, &x.frames.items[x.shown.via_idx], false,
+                                           false, utf8);
+                }
         } else {
                 str_add(to, "code without a name");
         }

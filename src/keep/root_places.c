@@ -88,6 +88,21 @@ static uint32_t add_place(struct finder *f, enum root_place_kind kind, uint32_t 
         return (uint32_t)f->ret->list.n - 1;
 }
 
+/* The C library's by name, other allocators by their files. */
+static bool is_allocators(const char *module, const char *variable, size_t n_name) {
+        static const char *const modules[] = {"libjemalloc.", "libmimalloc.", "libmimalloc-",
+                                              "libtcmalloc"};
+        const char *base = frame_base(module);
+
+        if (strncmp(base, "libc.so", 7) == 0 || strncmp(base, "libc-", 5) == 0)
+                return n_name == strlen("main_arena") &&
+                       strncmp(variable, "main_arena", n_name) == 0;
+        for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+                if (strncmp(base, modules[i], strlen(modules[i])) == 0)
+                        return true;
+        return false;
+}
+
 static uint32_t place_of_variable(struct finder *f, const struct reach_root *r,
                                   struct extent *last) {
         const struct heap_owner *o = &f->h->owners[r->owner];
@@ -101,11 +116,17 @@ static uint32_t place_of_variable(struct finder *f, const struct reach_root *r,
                 *last = found;
                 str_add(&f->text, "static ");
                 str_addn(&f->text, found.symbol, found.n_name);
-                return add_place(f, ROOT_PLACE_VARIABLE, r->owner, found.begin);
+                return add_place(f,
+                                 is_allocators(o->name, found.symbol, found.n_name)
+                                         ? ROOT_PLACE_ALLOCATOR
+                                         : ROOT_PLACE_VARIABLE,
+                                 r->owner, found.begin);
         }
         str_addf(&f->text, "a variable at %s+0x%llx", frame_base(o->name),
                  (unsigned long long)(r->begin - o->base));
-        return add_place(f, ROOT_PLACE_UNNAMED, r->owner, r->begin);
+        return add_place(f,
+                         is_allocators(o->name, "", 0) ? ROOT_PLACE_ALLOCATOR : ROOT_PLACE_UNNAMED,
+                         r->owner, r->begin);
 }
 
 static uint32_t place_of_thread(struct finder *f, const struct reach_root *r) {

@@ -12,6 +12,7 @@ enum root_place_kind {
         ROOT_PLACE_THREAD,       /* its stack and registers */
         ROOT_PLACE_THREAD_LOCAL, /* what lies above a thread's first frame */
         ROOT_PLACE_MAPPING,
+        ROOT_PLACE_ALLOCATOR, /* an allocator's own variable, which knows blocks and free memory between them */
 };
 
 struct root_place {

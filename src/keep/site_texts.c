@@ -24,6 +24,11 @@ uint32_t site_texts_of(struct site_texts *t, const struct frame_names *names, ui
                 if (t->has_lines && f->line)
                         str_addf(&text, ":%u", f->line);
                 str_addf(&text, " %s", frame_base(f->module));
+                if (frames.shown.via_idx != NAME_NO_FRAME) {
+                        str_add(&text, " ");
+                        frame_add_function(&text, names, &frames.frames.items[frames.shown.via_idx],
+                                           false, true, true);
+                }
                 site = text_pool_add(&t->pool, str_text(&text));
         }
         str_done(&text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocation sites as holders tell them apart: by the function that requested the memory and its line, whoever called it; in one trace or
+/* Allocation sites as holders tell them apart: by the function that requested the memory, its line, and what it called for it, whoever called it; in one trace or
  * in several. What is told apart by callers is told apart by who holds it. */
 #pragma once
 

@@ -4,12 +4,21 @@
 #include "pipeline/pipeline_process.h"
 #include "pipeline/pipeline_state.h"
 
-uint32_t pipeline_locate(struct pipeline *p, uint32_t process_idx, uint64_t address) {
+struct intern_space *pipeline_ref_space(const struct pipeline *p, uint32_t process_idx) {
         const struct process *process =
                 process_idx < p->n_processes ? p->processes[process_idx] : NULL;
 
-        if (!process || !process->is_started || !process->space || address == UINT64_MAX)
+        return process && process->is_started && process->space ? intern_space_ref(process->space)
+                                                                : NULL;
+}
+
+void pipeline_unref_space(struct intern_space *s) {
+        intern_space_unref(s);
+}
+
+uint32_t pipeline_locate(struct pipeline *p, const struct intern_space *s, uint64_t address) {
+        if (!s || address == UINT64_MAX)
                 return PIPELINE_NO_LOCATION;
         /* as a return address is: one behind what is meant */
-        return intern_locate(&p->intern, process->space, address + 1);
+        return intern_locate(&p->intern, s, address + 1);
 }

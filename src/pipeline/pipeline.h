@@ -166,9 +166,14 @@ struct pipeline_block {
 void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
                         void (*fn)(void *ctx, const struct pipeline_block *b), void *ctx);
 
-/* The trace's location of an address of the process, of code or of a variable; PIPELINE_NO_LOCATION: it is in no module. */
+/* Which module lies where in the process, as it is now: it may end before addresses are asked about. NULL: there is no such process. */
+struct intern_space;
+struct intern_space *pipeline_ref_space(const struct pipeline *p, uint32_t process_idx);
+void pipeline_unref_space(struct intern_space *s); /* NULL ok */
+
+/* The trace's location of an address there, of code or of a variable; PIPELINE_NO_LOCATION: it is in no module. */
 #define PIPELINE_NO_LOCATION UINT32_MAX
-uint32_t pipeline_locate(struct pipeline *p, uint32_t process_idx, uint64_t address);
+uint32_t pipeline_locate(struct pipeline *p, const struct intern_space *s, uint64_t address);
 
 /* Live in all processes together, now. */
 void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);

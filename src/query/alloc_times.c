@@ -44,7 +44,8 @@ void query_alloc_times(struct query *q, const uint64_t *seqs, size_t n, size_t m
                 const struct trace_slice_info *s =
                         slice == SIZE_MAX ? NULL : trace_slice(q->reader, slice);
 
-                for (end = i; end < n && (s ? seqs[end] - s->first_seq < s->n_allocs : end == i); end++)
+                for (end = i; end < n && (s ? seqs[end] - s->first_seq < s->n_allocs : end == i);
+                     end++)
                         ret_ns[end] = s ? s->end_ns : UINT64_MAX;
                 if (!s || !s->has_events || !max_slices)
                         continue;

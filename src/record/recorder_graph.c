@@ -39,9 +39,10 @@ struct recorder_graph {
         VEC(struct thread_name { char text[16]; }) names;
         pthread_t reader;
         atomic_bool is_done;
-        bytes_buf bytes;         /* the graph, when it is done */
-        frozen_frame_list frames; /* of all threads */
-        VEC(uint64_t) variables; /* words of modules that point to blocks, by address */
+        bytes_buf bytes;            /* the graph, when it is done */
+        struct intern_space *space; /* which module lay where; owned */
+        frozen_frame_list frames;   /* of all threads */
+        VEC(uint64_t) variables;    /* words of modules that point to blocks, by address */
         uint32_t n_nodes;
         int result;
         struct err err;
@@ -75,7 +76,7 @@ static void put_places(struct recorder_graph *g) {
 
         for (size_t i = 0; i < g->variables.n; i++) {
                 uint64_t address = g->variables.items[i];
-                uint32_t location = pipeline_locate(p, g->process_idx, address);
+                uint32_t location = pipeline_locate(p, g->space, address);
 
                 if (location != PIPELINE_NO_LOCATION)
                         vec_push(&places, (struct heap_place){.address = address,
@@ -84,8 +85,8 @@ static void put_places(struct recorder_graph *g) {
         }
         for (size_t i = 0; i < g->frames.n; i++) {
                 const struct frozen_frame *f = &g->frames.items[i];
-                uint32_t location = f->pc ? pipeline_locate(p, g->process_idx, f->pc)
-                                          : PIPELINE_NO_LOCATION;
+                uint32_t location =
+                        f->pc ? pipeline_locate(p, g->space, f->pc) : PIPELINE_NO_LOCATION;
 
                 vec_push(&places,
                          (struct heap_place){.address = f->address,
@@ -228,6 +229,7 @@ void recorder_graph_on_cut(struct recorder *r, uint64_t time_ns) {
         g->awaits_cut = false;
         g->is_cut = true;
         g->time_ns = time_ns;
+        g->space = pipeline_ref_space(r->pipeline, g->process_idx);
         pipeline_walk_live(r->pipeline, g->process_idx, take_block, g);
 }
 
@@ -266,6 +268,7 @@ static void graph_free(struct recorder *r) {
         vec_free(&g->bytes);
         vec_free(&g->variables);
         vec_free(&g->frames);
+        pipeline_unref_space(g->space);
         free(g);
         r->graph = NULL;
 }

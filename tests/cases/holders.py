@@ -2,9 +2,11 @@
 """silt holders, of programs that hold exactly what is known (holders.c)."""
 
 import os
+import shutil
 import subprocess
 
 from harness.answer import parse
+from harness.cases import skip
 from harness.process import kill_family, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -106,11 +108,50 @@ def test_counts_are_exact(t):
     groups = below(a, "static cache")
     assert groups[("fill_cache",)]["offset"] == 0
     assert sorted(g["bytes"] for g in groups.values()) == [16, 8 * 500, 64 * 500], groups
-    assert place(a, "thread worker-1")["tree_bytes"] >= 5000
+    assert place(a, "thread worker-1")["tree_bytes"] == 5000
+    own = place(a, "thread-local data of thread worker-1")["tree_bytes"]
+    assert own >= OWN, own  # and what the C library keeps for the thread
     assert a["held_from_several"] == {"bytes": 7000, "blocks": 1}, a["held_from_several"]
     assert a["held_by_nothing"] == {"bytes": 3000, "blocks": 1}, a["held_by_nothing"]
     assert a["live"]["bytes"] == a["held"]["bytes"] + 3000
     assert a["held"]["bytes"] == a["holders"][0]["tree_bytes"]
+
+
+def test_a_frame_holds(t):
+    with Program(t) as p:
+        p.take_graph()
+    groups = below(holders(t), "thread worker-1")
+    assert [(g["blocks"], g["bytes"], g["frame"]) for g in groups.values()] == [(1, 5000, "serve")], groups
+
+
+def of_exit(t, source, name):
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [t.context.helpers.build(name, [source])], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    return holders(t)
+
+
+def test_cache_without_bound(t):
+    """Of C++: an unordered_map in a static."""
+    a = of_exit(t, "holders.cc", "holders_cc")
+    top = place(a, "static sessions")
+    assert top["tree_blocks"] == 3 * 20000 + 1, top
+    mine = [g for g in a["holders"] if any(f["function"].startswith("open_session") for f in g.get("stack", []))]
+    assert sorted(g["blocks"] for g in mine)[-2:] == [20000, 20001], mine
+    assert 201 * 20000 in [g["bytes"] for g in mine], mine  # the strings
+    assert text_of(t).startswith("static sessions"), text_of(t)[:200]
+
+
+def test_tasks_that_nobody_joins(t):
+    """Of Rust: boxed futures in a list in a static."""
+    if not shutil.which("rustc"):
+        skip("there is no rustc")
+    a = of_exit(t, "holders.rs", "holders_rs")
+    top = place(a, "static holders_rs::RUNTIME") if "static holders_rs::RUNTIME" in str(a) else place(a, "static holders::RUNTIME")
+    assert top["tree_blocks"] == 2 * 30000 + 1, top
+    text = text_of(t)
+    assert "RUNTIME" in text[:40] and "1 block allocated by" in text and "30,000 blocks allocated by" in text, text[:300]
+    assert "via Vec::push" in text and "via Box::pin" in text, text[:300]
 
 
 def test_first_sentence_names_the_largest(t):
