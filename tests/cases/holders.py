@@ -18,13 +18,13 @@ OWN = 800 + 24 * 100
 class Program:
     """holders.c under silt, command by command."""
 
-    def __init__(self, t, options=(), trace="t.silt"):
+    def __init__(self, t, options=(), trace="t.silt", argv=None):
         self.t, self.trace = t, t.path(trace)
         program = t.path("holders")
-        if not os.path.exists(program):
+        if not argv and not os.path.exists(program):
             r = run(["gcc", "-O1", "-g", "-pthread", os.path.join(ROOT, "tests/cases/holders.c"), "-o", program])
             assert r.code == 0, r.errors
-        self.process = subprocess.Popen(t.silt.run_argv(self.trace, [program], ["-f", *options]), stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(t.silt.run_argv(self.trace, argv or [program], ["-f", *options]), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         self.hear()
 
@@ -202,3 +202,15 @@ def test_without_a_graph(t):
         pass
     r = t.silt.command("holders", t.path("t.silt"))
     assert r.code == 2 and "--graph" in r.errors and "--leaks" in r.errors, r.errors
+
+
+def test_recount(t):
+    """What holders retain in real programs, against walking everything anew without them."""
+    tool = os.path.join(t.context.build_dir, "src/keep/held_graph_test")
+    if not os.path.exists(tool):
+        skip("this build has no unit tests")
+    script = "import json, re; kept = {str(i): [i] * 3 for i in range(20000)}; print('ready', flush=True); input()"
+    with Program(t, argv=["/usr/bin/env", "PYTHONMALLOC=malloc", "/usr/bin/python3", "-c", script]) as p:
+        p.take_graph()
+    r = run([tool, t.path("t.silt")], timeout_s=600)
+    assert r.code == 0 and "equal" in r.text, r.text + r.errors

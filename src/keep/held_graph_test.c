@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Who counts as a holder, of graphs made by hand; and, given traces, what each holder retains against a recount: everything is walked anew
+ * without it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/testing/seed.h"
+#include "keep/borrowers.h"
+#include "keep/held_graph.h"
+#include "keep/nearest_places.h"
+#include "reach/testing/brute_reach.h"
+#include "reach/testing/draw.h"
+#include "show/opened.h"
+
+enum { N_LARGEST = 25, N_BY_CHANCE = 25, MAX_PLACES = 25 };
+
+static char **paths;
+static int n_paths;
+
+/* ---- by hand ------------------------------------------------------------------------------------------------ */
+
+/* Blocks 0 → 3; 1; 2 → 1. */
+static const struct reach_block hand_blocks[4];
+static const struct reach_root hand_roots[6];
+static uint64_t hand_first[11] = {0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8};
+static reach_edge hand_edges[8] = {3, 1, /* roots: */ 0, 3, 2, 1, 3, 1};
+static const struct reach_graph hand_graph = {.blocks = hand_blocks,
+                                              .roots = hand_roots,
+                                              .n_blocks = 4,
+                                              .n_roots = 6,
+                                              .first = hand_first,
+                                              .edges = hand_edges};
+static struct root_place hand_places[5] = {
+        {.kind = ROOT_PLACE_VARIABLE}, {.kind = ROOT_PLACE_THREAD},    {.kind = ROOT_PLACE_THREAD},
+        {.kind = ROOT_PLACE_MAPPING},  {.kind = ROOT_PLACE_ALLOCATOR},
+};
+
+static void test_borrowers(void **state) {
+        /* the variable leads to 0, a thread to 3 which the variable has, another to 2; a mapping to 1, which 2 has; an allocator to 3 and 1 */
+        const uint32_t of_root[6] = {0, 1, 2, 3, 4, 4};
+        const bool expected[6] = {true, false, true, false, false, false};
+        bool counts[6] = {0};
+
+        (void)state;
+        assert_int_equal(borrowers_find(&hand_graph, hand_places, of_root, counts), 0);
+        assert_memory_equal(counts, expected, sizeof(counts));
+}
+
+static void test_nearest(void **state) {
+        uint32_t of_root[6] = {0, 1, 2, 3, 4, 4}, nearest[4];
+        const uint32_t expected[4] = {0, 3, 2, 1};
+        struct root_places places = {.places = {.of_root = of_root, .n = 5}};
+
+        (void)state;
+        places.list.items = hand_places;
+        places.list.n = 5;
+        assert_int_equal(nearest_places_find(&hand_graph, &places, nearest), 0);
+        assert_memory_equal(nearest, expected, sizeof(nearest));
+}
+
+/* ---- recorded ----------------------------------------------------------------------------------------------- */
+
+/* What can be reached no more without these nodes. */
+static uint64_t recount(const struct reach_graph *g, const bool *all, const bool *without) {
+        bool *reached = brute_reached(g, without);
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < g->n_blocks; i++)
+                if (all[i] && !reached[i])
+                        sum += g->blocks[i].size_bytes;
+        free(reached);
+        return sum;
+}
+
+static void check_block(const struct held_graph *h, const bool *all, bool *without,
+                        uint32_t block) {
+        without[block] = true;
+        assert_int_equal(h->holders.dominators.retained_bytes[block],
+                         recount(&h->heap.graph, all, without));
+        without[block] = false;
+}
+
+static void check_place(const struct held_graph *h, const bool *all, bool *without,
+                        uint32_t place) {
+        const struct reach_graph *g = &h->heap.graph;
+
+        for (uint32_t i = 0; i < g->n_roots; i++)
+                without[g->n_blocks + i] = h->places.places.of_root[i] == place;
+        assert_int_equal(h->holders.dominators.retained_bytes[reach_place_node(g, place)],
+                         recount(g, all, without));
+        memset(without, 0, reach_n_nodes(g));
+}
+
+static uint32_t next_largest(const struct held_graph *h, const bool *is_done) {
+        uint32_t best = REACH_NONE;
+
+        for (uint32_t i = 0; i < h->heap.graph.n_blocks; i++)
+                if (!is_done[i] &&
+                    (best == REACH_NONE || h->holders.dominators.retained_bytes[i] >
+                                                   h->holders.dominators.retained_bytes[best]))
+                        best = i;
+        return best;
+}
+
+static void check_graph(const struct held_graph *h) {
+        const struct reach_graph *g = &h->heap.graph;
+        struct draw d = draw_from(seed_of_run());
+        bool *all = brute_reached(g, NULL), *without = calloc(reach_n_nodes(g), sizeof(bool));
+        bool *is_done = calloc(g->n_blocks, sizeof(bool));
+
+        assert_true(g->n_blocks > 0);
+        for (int i = 0; i < N_LARGEST; i++) {
+                uint32_t block = next_largest(h, is_done);
+
+                if (block == REACH_NONE)
+                        break;
+                is_done[block] = true;
+                check_block(h, all, without, block);
+        }
+        for (int i = 0; i < N_BY_CHANCE; i++)
+                check_block(h, all, without, (uint32_t)draw_below(&d, g->n_blocks));
+        for (uint32_t i = 0; i < h->places.list.n && i < MAX_PLACES; i++)
+                check_place(h, all, without, (uint32_t)draw_below(&d, h->places.list.n));
+        assert_int_equal(h->holders.tree.groups[0].tree_bytes + h->unheld_bytes, h->all_bytes);
+        printf("%u blocks, %zu places: equal\n", g->n_blocks, h->places.list.n);
+        free(all);
+        free(without);
+        free(is_done);
+}
+
+static void test_recorded(void **state) {
+        (void)state;
+        for (int i = 0; i < n_paths; i++) {
+                struct name_sources rules = {0};
+                struct site_texts texts;
+                struct held_graph h;
+                struct opened t;
+                struct err err = {0};
+                size_t graph;
+
+                assert_int_equal(opened_init(&t, paths[i], &rules, &err), 0);
+                site_texts_init(&texts);
+                graph = held_graph_newest(t.q, QUERY_ALL, SIZE_MAX);
+                assert_int_not_equal(graph, SIZE_MAX);
+                assert_int_equal(held_graph_open(&h, t.q,
+                                                 &(struct frame_names){.q = t.q, .names = t.names},
+                                                 graph, &texts, &err),
+                                 0);
+                check_graph(&h);
+                held_graph_done(&h);
+                site_texts_done(&texts);
+                opened_done(&t);
+        }
+}
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_borrowers),
+                                           cmocka_unit_test(test_nearest)};
+        const struct CMUnitTest recorded[] = {cmocka_unit_test(test_recorded)};
+
+        if (argc > 1) {
+                n_paths = argc - 1;
+                paths = argv + 1;
+                return cmocka_run_group_tests(recorded, NULL, NULL);
+        }
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
