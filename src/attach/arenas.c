@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 enum {
-        N_FAST = 10,
+        N_FAST = ARENA_FAST_LISTS,
         N_BINS = 127,
         MAX_ARENAS = 16384,
         MIN_EMPTY_BINS = 8, /* of the 127, to be known by */
@@ -333,17 +333,49 @@ static void find_mmapped(struct walk *w, const uint64_t *data, size_t n_words) {
                 w->found->mmapped_bytes = w->found->n_mmapped = 0;
 }
 
-bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
-                 struct arenas_found *ret) {
+/* ---- all of it ---------------------------------------------------------------------------------------------- */
+
+static struct walk *walk_new(const struct memory *m, struct arenas_found *found) {
         struct walk *w = calloc(1, sizeof(*w));
-        bool is_found;
 
         if (!w)
                 abort();
         *w = (struct walk){.words = {.memory = m, .round = 1},
-                           .found = ret,
+                           .found = found,
                            .all_bytes = memory_all_bytes(m),
                            .n_steps_left = N_STEPS};
+        return w;
+}
+
+static void walk_free(struct walk *w) {
+        memory_words_free(&w->words);
+        vec_free(&w->arenas);
+        free(w);
+}
+
+bool arenas_list(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+                 arena_places *ret) {
+        struct walk *w = walk_new(m, NULL);
+        bool is_found = find_arenas(w, addr, data, n_words);
+
+        for (size_t i = 0; is_found && i < w->arenas.n; i++) {
+                const struct arena_image *a = &w->arenas.items[i];
+                struct arena_place one = {.at = a->at,
+                                          .end = a->at + sizeof(a->s),
+                                          .top = a->s.top};
+
+                memcpy(one.fast, a->s.fast, sizeof(one.fast));
+                vec_push(ret, one);
+        }
+        walk_free(w);
+        return is_found;
+}
+
+bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+                 struct arenas_found *ret) {
+        struct walk *w = walk_new(m, ret);
+        bool is_found;
+
         *ret = (struct arenas_found){.is_whole = true};
         is_found = find_arenas(w, addr, data, n_words);
         if (is_found) {
@@ -353,8 +385,6 @@ bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, si
                 count_free(w);
                 find_mmapped(w, data, n_words);
         }
-        memory_words_free(&w->words);
-        vec_free(&w->arenas);
-        free(w);
+        walk_free(w);
         return is_found;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "attach/memory.h"
+#include "base/vec.h"
 
 struct arenas_found {
         uint64_t held_bytes;    /* taken from the system by all arenas, not given back */
@@ -24,3 +25,16 @@ struct arenas_found {
 /* data: the C library's variables, as they are at addr. False: no arenas were recognised. */
 bool arenas_read(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
                  struct arenas_found *ret);
+
+enum { ARENA_FAST_LISTS = 10 };
+
+/* An arena, for those who walk its chunks; the main one first. */
+struct arena_place {
+        uint64_t at, end; /* its own variables */
+        uint64_t top;     /* the chunk behind all others */
+        uint64_t fast[ARENA_FAST_LISTS];
+};
+typedef VEC(struct arena_place) arena_places;
+
+bool arenas_list(const struct memory *m, uint64_t addr, const uint64_t *data, size_t n_words,
+                 arena_places *ret);

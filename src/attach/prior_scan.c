@@ -13,7 +13,6 @@
 enum {
         PRIOR_CPU_MS = 250,             /* of a processor that the program may want */
         PRIOR_MS = 1000,                /* where that is not to be had, or pages come from swap */
-        PRIOR_MAX_DATA_BYTES = 1 << 20, /* of the C library's variables */
         PRIOR_MAX_ALL_BYTES = 32 << 20, /* of everybody's variables */
         PRIOR_OBJECT_MAPPINGS = 8,
         PRIOR_READS = 16,      /* between two looks at the clock */
@@ -93,28 +92,11 @@ static uint64_t *read_data(struct look *l, const struct memory_span *at) {
         return NULL;
 }
 
-/* Where the C library has what its malloc knows. */
-static bool find_data(const struct target *t, struct memory_span *ret) {
-        const struct mapping *libc = target_mapping(t, target_libc(t));
-
-        *ret = (struct memory_span){0};
-        for (size_t i = 0; libc && i < t->maps.list.n; i++) {
-                const struct mapping *m = &t->maps.list.items[i];
-
-                if (!m->is_writable || !m->is_readable || strcmp(m->path, libc->path) != 0)
-                        continue;
-                if (!ret->begin)
-                        ret->begin = m->begin;
-                ret->end = m->end;
-        }
-        return ret->end > ret->begin && ret->end - ret->begin <= PRIOR_MAX_DATA_BYTES;
-}
-
 static void look_at_arenas(struct look *l, const struct memory *memory, struct prior *ret) {
         _cleanup_free_ uint64_t *data = NULL;
         struct memory_span at;
 
-        if (!find_data(l->target, &at) || !(data = read_data(l, &at)))
+        if (!target_libc_data(l->target, &at.begin, &at.end) || !(data = read_data(l, &at)))
                 return;
         ret->has_arenas =
                 arenas_read(memory, at.begin, data, (at.end - at.begin) / 8, &ret->arenas);

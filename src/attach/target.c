@@ -93,6 +93,24 @@ uint64_t target_libc(const struct target *t) {
         return m ? m->begin : 0;
 }
 
+enum { LIBC_MAX_DATA_BYTES = 1 << 20 };
+
+bool target_libc_data(const struct target *t, uint64_t *ret_begin, uint64_t *ret_end) {
+        const struct mapping *libc = target_mapping(t, target_libc(t));
+
+        *ret_begin = *ret_end = 0;
+        for (size_t i = 0; libc && i < t->maps.list.n; i++) {
+                const struct mapping *m = &t->maps.list.items[i];
+
+                if (!m->is_writable || !m->is_readable || strcmp(m->path, libc->path) != 0)
+                        continue;
+                if (!*ret_begin)
+                        *ret_begin = m->begin;
+                *ret_end = m->end;
+        }
+        return *ret_end > *ret_begin && *ret_end - *ret_begin <= LIBC_MAX_DATA_BYTES;
+}
+
 /* ---- objects, read from its memory: the file may have been replaced since -------------------------- */
 
 /* The header of the object mapped from `begin` on, and its segments: there is room for TARGET_MAX_PHDRS. */

@@ -39,6 +39,9 @@ const struct mapping *target_file(const struct target *t, const char *name);
 
 uint64_t target_libc(const struct target *t); /* where the C library begins; 0: it is not there */
 
+/* Where the C library has what its malloc knows: all it can write. */
+bool target_libc_data(const struct target *t, uint64_t *ret_begin, uint64_t *ret_end);
+
 /* The variables of the object mapped from `begin` on: its last writable segment, zeros and all. */
 bool target_variables(const struct target *t, uint64_t begin, uint64_t *ret_begin,
                       uint64_t *ret_end);

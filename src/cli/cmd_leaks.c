@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* silt leaks: reads the command line and leaves the rest to keep/. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 #include "cli/asking.h"
@@ -9,6 +14,9 @@
 #include "cli/help_leaks.h"
 #include "cli/missing_names.h"
 #include "keep/leaks.h"
+#include "keep/leaks_unrecorded.h"
+#include "record/snapshot_client.h"
+#include "record/unrecorded_graph.h"
 
 static const struct cli_command leaks_command = {
         .name = "leaks",
@@ -25,7 +33,8 @@ struct leaks_words {
 
 static bool take_operand(struct leaks_words *w, struct cli_parser *p) {
         if (w->options.view.path) {
-                cli_parser_error(p, "only one trace can be shown: leave out '%s'", p->value);
+                cli_parser_error(p, "only one process or trace can be shown: leave out '%s'",
+                                 p->value);
                 return false;
         }
         w->options.view.path = p->value;
@@ -59,11 +68,59 @@ static bool parse(int argc, char **argv, struct leaks_words *w, int *ret_exit_st
         while (ok && (id = cli_parser_next(&p)) != CLI_END)
                 ok = take_word(w, id, &p);
         if (ok && !w->options.view.path) {
-                cli_parser_error(&p, "no trace given: write 'silt leaks FILE'");
+                cli_parser_error(&p, "no trace given: write 'silt leaks FILE' or 'silt leaks PID'");
                 ok = false;
         }
         *ret_exit_status = p.exit_status;
         return ok;
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+/* 0: a file. */
+static pid_t pid_of(const char *word) {
+        long pid = strspn(word, "0123456789") == strlen(word) ? strtol(word, NULL, 10) : 0;
+
+        return pid > 0 && pid <= INT32_MAX && access(word, F_OK) < 0 ? (pid_t)pid : 0;
+}
+
+static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err *reterr) {
+        struct heap_graph heap;
+        struct unrecorded what;
+        int r;
+
+        if (o->suppressions.n || o->gen_suppressions)
+                return err_set(
+                        reterr, -EINVAL,
+                        "process %d is not being recorded, so its blocks have no call paths to suppress: record it with 'silt attach %d'",
+                        (int)pid, (int)pid);
+        r = unrecorded_graph_make(pid, &heap, &what, reterr);
+        if (r < 0)
+                return r;
+        return leaks_unrecorded_print(
+                stdout, &heap,
+                &(struct leaks_unrecorded){.name = what.name,
+                                           .pid = (int)pid,
+                                           .n_unknown_blocks = what.n_unknown_mapped,
+                                           .unwalked_bytes = what.unwalked_bytes,
+                                           .shows_reachable = o->shows_reachable,
+                                           .json = o->view.json},
+                reterr);
+}
+
+/* Its recorder takes a graph, and that is shown; without one, what its allocator knows. */
+static int print_process(pid_t pid, struct leaks_options *o, struct err *reterr) {
+        static struct snapshot_answer answer;
+        int r = snapshot_client_take(o->view.path, NULL, true, &answer, reterr);
+
+        if (r == -ESRCH && (kill(pid, 0) == 0 || errno == EPERM))
+                return print_unrecorded(pid, o, reterr);
+        if (r < 0)
+                return r;
+        if (answer.text[0])
+                return err_set(reterr, -EIO, "%s", answer.text);
+        o->view.path = answer.path;
+        return leaks_print(stdout, o, reterr);
 }
 
 int cmd_leaks(int argc, char **argv) {
@@ -74,7 +131,10 @@ int cmd_leaks(int argc, char **argv) {
         w.options.view.request = &w.request;
         if (parse(argc, argv, &w, &exit_status)) {
                 w.request.rules.with_config = true;
-                r = leaks_print(stdout, &w.options, &err);
+                pid_t pid = pid_of(w.options.view.path);
+
+                r = pid ? print_process(pid, &w.options, &err)
+                        : leaks_print(stdout, &w.options, &err);
                 cli_say_err(r, &err);
                 exit_status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
         }

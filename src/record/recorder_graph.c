@@ -14,6 +14,7 @@
 #include "attach/frozen_check.h"
 #include "attach/frozen_frames.h"
 #include "attach/machine.h"
+#include "attach/malloc_heap.h"
 #include "pipeline/pipeline.h"
 #include "reach/process_graph.h"
 #include "record/images.h"
@@ -170,6 +171,16 @@ static int by_begin(const void *a, const void *b) {
         return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
+/* malloc's own lists lead to headers of chunks, whose first word is the end of the block before. */
+static void take_arenas(struct recorder_graph *g) {
+        struct malloc_heap heap;
+
+        if (malloc_heap_read(&heap, g->frozen.copy, g->frozen.mem_fd, false))
+                vec_push(&g->own,
+                         (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end});
+        malloc_heap_done(&heap);
+}
+
 static void take_own(struct recorder_graph *g) {
         struct wire_range rows[WIRE_N_RANGES];
         uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->ranges_addr;
@@ -179,6 +190,7 @@ static void take_own(struct recorder_graph *g) {
                 if (rows[i].begin && rows[i].size_bytes < UINT64_MAX - rows[i].begin)
                         vec_push(&g->own, (struct reach_range){rows[i].begin,
                                                                rows[i].begin + rows[i].size_bytes});
+        take_arenas(g);
         if (g->own.n)
                 qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
 }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 from harness.answer import parse
+from harness.process import kill_family
 
 PROGRAM = """
 #include <cstdlib>
@@ -175,3 +176,104 @@ def test_the_report_has_memchecks_summary(t):
     assert summary in report and "reachability not examined" not in report, report
     heap = re.search(r"HEAP SUMMARY:\n.*\n.*\n", text)[0]
     assert heap in report, (heap, report)
+
+
+WAITING = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+void *volatile kept[1000];
+__attribute__((noinline)) void work(void) {
+        void **a;
+        for (int i = 0; i < 1000; i++)
+                memset(kept[i] = malloc(104), 1, 104);
+        for (int i = 0; i < 1000; i += 3) { /* some go to the thread's lists, some to the arena's */
+                free((void *)kept[i]);
+                kept[i] = NULL;
+        }
+        for (int i = 0; i < 50; i++)
+                memset(malloc(504), 0, 504);
+        a = malloc(312);
+        memset(a, 0, 312);
+        memset(a[3] = malloc(72), 0, 72);
+        memset(malloc(1 << 20), 0, 100);
+        kept[0] = malloc(2 << 20);
+}
+__attribute__((noinline)) void wipe(void) { char b[32768]; memset(b, 0, sizeof(b)); __asm__ volatile("" :: "r"(b) : "memory"); }
+void *thread(void *x) {
+        pthread_barrier_t *b = x;
+        work();
+        wipe();
+        pthread_barrier_wait(b);
+        for (;;) pause();
+}
+int main(int argc, char **argv) {
+        pthread_barrier_t b;
+        pthread_t t;
+        if (argc > 1) {
+                pthread_barrier_init(&b, NULL, 2);
+                pthread_create(&t, NULL, thread, &b);
+                pthread_barrier_wait(&b);
+        } else
+                work();
+        wipe();
+        if (write(1, "x", 1) < 0) return 1;
+        for (;;) pause();
+}
+"""
+
+
+class Waiting:
+    """A program that has lost something and waits; nobody records it, unless argv says so."""
+
+    def __init__(self, t, *words, before=()):
+        source, program = t.path("waiting.c"), t.path("waiting")
+        with open(source, "w") as f:
+            f.write(WAITING)
+        subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-pthread", "-o", program, source], check=True)
+        self.process = subprocess.Popen([*before, program, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        assert self.process.stdout.read(1) == b"x"
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        kill_family(self.process.pid)
+        self.process.wait()
+
+
+def test_a_process_that_nobody_records(t):
+    for words in ((), ("thread",)):
+        with Waiting(t, *words) as pid:
+            r = t.silt.command("leaks", str(pid))
+            assert r.code == 0, r.errors
+            flat = re.sub(r"\s+", " ", r.text)
+            assert flat.startswith(f"waiting ({pid}) is not being recorded, so these are the blocks of its malloc, without call paths: nothing points to "), flat
+            for row in ("25,200 bytes in 50 blocks of 504 bytes are definitely lost", "312 bytes in 1 blocks of 312 bytes are definitely lost",
+                        "72 bytes in 1 blocks of 72 bytes are indirectly lost", "1,052,656 bytes in 1 blocks of 1,052,656 bytes are definitely lost"):
+                assert row in r.text, (words, row, r.text)
+            got = parse(t.silt.command("leaks", str(pid), "--json").stdout)
+            assert got["recorded"] is False and got["indirectly_lost"] == {"bytes": 72, "blocks": 1}, got
+            assert got["definitely_lost"] == {"bytes": 25200 + 312 + 1052656, "blocks": 52}, got
+            assert got["still_reachable"]["blocks"] in range(667, 672), got  # and what starting a thread takes
+            assert got["unknown_blocks"] == 0 and got["unwalked_bytes"] == 0, got
+            children = f"/proc/{pid}/task/{pid}/children"
+            with open(children) as f:
+                assert f.read() == ""
+            r = t.silt.command("leaks", str(pid), "--suppressions", "/dev/null")
+            assert r.code == 2 and "no call paths to suppress" in r.errors, r.errors
+    r = t.silt.command("leaks", "999999")
+    assert r.code == 2 and "no such process" in r.errors, r.errors
+
+
+def test_a_process_that_is_recorded(t):
+    trace = t.path("waiting.silt")
+    with Waiting(t, before=(t.silt.path, "run", "-q", "-f", "-o", trace)) as silt:
+        with open(f"/proc/{silt}/task/{silt}/children") as f:
+            children = f.read().split()
+        pid = [c for c in children if open(f"/proc/{c}/comm").read() == "waiting\n"][0]
+        r = t.silt.command("leaks", pid)
+        assert r.code == 0 and re.match(r"waiting lost 1\.0 MiB in 53 blocks", r.text), (r.errors, r.text)
+        assert "in use at that moment: " in r.text and "definitely lost: 1,074,088 bytes in 52 blocks" in r.text, r.text
+        assert "work" in r.text, r.text

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/malloc_heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/map.h"
+
+/* A chunk is a size with flags in its second word, and what is requested from its third on; the first belongs to the chunk before while that is in use. */
+enum {
+        FLAG_PREV_IN_USE = 1,
+        FLAG_MMAPPED = 2,
+        FLAG_BITS = 7,
+        ALIGN_BYTES = 16,
+        HEADER_BYTES = 16,
+        MIN_CHUNK_BYTES = 32,
+        PAGE_BYTES = 4096,
+        CACHE_LISTS = 64, /* of a thread: tcache */
+        CACHE_CHUNK_BYTES = 0x290,
+        CACHE_MAX_COUNT = 127,
+        MAPPED_MAX_PAGES = 1 << 20, /* looked at for blocks that are mappings */
+};
+
+#define HEAP_MAX_BYTES                                                                             \
+        ((uint64_t)64 << 20) /* of arenas but the main one: what their heaps are aligned to */
+
+typedef VEC(struct memory_span) span_list;
+
+struct mapped {
+        VEC(struct malloc_block) list;
+        uint64_t n_bytes; /* with headers */
+};
+
+struct walk {
+        struct target target;
+        struct memory memory;
+        struct memory_words words;
+        span_list spans;
+        struct map free;                 /* chunks in lists that their own flags do not tell */
+        VEC(struct malloc_block) chunks; /* the whole of each, header and all, that may be in use */
+        uint64_t n_steps_left;           /* no more chunks fit */
+        struct malloc_heap *heap;
+};
+
+static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
+        return target_read(ctx, addr, ret, n_bytes);
+}
+
+/* The brk heap, heaps of arenas, mapped chunks: memory of nobody's file. */
+static void find_spans(struct walk *w) {
+        for (size_t i = 0; i < w->target.maps.list.n; i++) {
+                const struct mapping *m = &w->target.maps.list.items[i];
+                struct memory_span *last = w->spans.n ? &w->spans.items[w->spans.n - 1] : NULL;
+
+                if (!m->is_readable || !m->is_writable || m->offset ||
+                    (m->path[0] && m->path[0] != '['))
+                        continue;
+                if (last && last->end == m->begin)
+                        last->end = m->end;
+                else
+                        vec_push(&w->spans, (struct memory_span){m->begin, m->end});
+        }
+        w->memory = (struct memory){read_memory, &w->target, w->spans.items, w->spans.n};
+        w->words = (struct memory_words){.memory = &w->memory, .round = 1};
+        w->n_steps_left = memory_all_bytes(&w->memory) / MIN_CHUNK_BYTES + 1;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------- */
+
+/* Up to `end`, where the last of them ends. A chunk is free if the next one says so. */
+static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
+        while (at + MIN_CHUNK_BYTES <= end && w->n_steps_left) {
+                uint64_t size, next_size, n_bytes;
+
+                w->n_steps_left--;
+                if (!memory_word(&w->words, at + 8, &size))
+                        break;
+                n_bytes = size & ~(uint64_t)FLAG_BITS;
+                if (size & FLAG_MMAPPED || n_bytes < MIN_CHUNK_BYTES || n_bytes % ALIGN_BYTES ||
+                    n_bytes > end - at)
+                        break; /* a heap's last chunks are shorter than any */
+                if (at + n_bytes < end && memory_word(&w->words, at + n_bytes + 8, &next_size) &&
+                    next_size & FLAG_PREV_IN_USE)
+                        vec_push(&w->chunks, (struct malloc_block){at, n_bytes});
+                at += n_bytes;
+        }
+        if (at + PAGE_BYTES < end)
+                w->heap->unwalked_bytes += end - at;
+}
+
+/* The end of the top chunk, which is never in use. */
+static uint64_t end_of_top(struct walk *w, const struct arena_place *a) {
+        uint64_t size;
+
+        return memory_word(&w->words, a->top + 8, &size) ? a->top + (size & ~(uint64_t)FLAG_BITS)
+                                                         : 0;
+}
+
+static void walk_main(struct walk *w, const struct arena_place *a) {
+        for (size_t i = 0; i < w->target.maps.list.n; i++) {
+                const struct mapping *m = &w->target.maps.list.items[i];
+
+                if (strcmp(m->path, "[heap]") != 0 || a->top < m->begin || a->top >= m->end)
+                        continue;
+                walk_chunks(w, ALIGN_UP(m->begin, (uint64_t)ALIGN_BYTES),
+                            MIN(end_of_top(w, a), m->end));
+        }
+}
+
+/* Its heaps, the last first: each begins with who it belongs to, the heap before, and its size. */
+static void walk_other(struct walk *w, const struct arena_place *a) {
+        uint64_t heap = a->top & -HEAP_MAX_BYTES, info[3];
+
+        for (unsigned n = 0; heap && n < UINT16_MAX; n++) {
+                bool is_first = heap == (a->at & -HEAP_MAX_BYTES);
+                uint64_t begin = is_first ? a->end : heap + sizeof(info), end;
+
+                if (!memory_word(&w->words, heap, &info[0]) || info[0] != a->at ||
+                    !memory_word(&w->words, heap + 8, &info[1]) ||
+                    !memory_word(&w->words, heap + 16, &info[2]) || info[2] > HEAP_MAX_BYTES ||
+                    info[1] % HEAP_MAX_BYTES)
+                        return;
+                end = heap + info[2];
+                if (a->top >= heap && a->top < end)
+                        end = MIN(end, end_of_top(w, a));
+                /* how long that is differs by version: the first chunk has a size, and the words before it have not */
+                begin = ALIGN_UP(begin, (uint64_t)ALIGN_BYTES);
+                for (unsigned k = 0; k < 8 && begin < end; k++, begin += ALIGN_BYTES) {
+                        uint64_t size;
+
+                        if (memory_word(&w->words, begin + 8, &size) && size & FLAG_PREV_IN_USE &&
+                            (size & ~(uint64_t)FLAG_BITS) >= MIN_CHUNK_BYTES &&
+                            (size & ~(uint64_t)FLAG_BITS) % ALIGN_BYTES == 0 &&
+                            (size & ~(uint64_t)FLAG_BITS) <= end - begin)
+                                break;
+                }
+                walk_chunks(w, begin, end);
+                heap = is_first ? 0 : info[1];
+        }
+}
+
+/* ---- free, though their flags say nothing of it ---------------------------------------------------------------- */
+
+/* A link of a list: since 2.32 it is mixed with its own address. 0 at the end. */
+static bool next_of(struct walk *w, uint64_t link, uint64_t *ret) {
+        uint64_t plain, mixed;
+
+        if (!memory_word(&w->words, link, &plain))
+                return false;
+        mixed = plain ^ link >> 12;
+        *ret = !plain || (mixed && !memory_span_at(&w->words, mixed)) ? plain : mixed;
+        return true;
+}
+
+static void walk_fast(struct walk *w, const struct arena_place *a) {
+        for (unsigned i = 0; i < ARENA_FAST_LISTS; i++)
+                for (uint64_t at = a->fast[i], n = 0;
+                     at && at % ALIGN_BYTES == 0 && n < w->chunks.n; n++) {
+                        *map_put(&w->free, at, 0, NULL) = 1;
+                        if (!next_of(w, at + HEADER_BYTES, &at))
+                                break;
+                }
+}
+
+static uint64_t chunk_size(struct walk *w, uint64_t at) {
+        uint64_t size;
+
+        return memory_word(&w->words, at + 8, &size) ? size & ~(uint64_t)FLAG_BITS : 0;
+}
+
+/* A thread's lists of free blocks: so many of each size, then the first of each. False: the chunk is something else. */
+static bool walk_cache(struct walk *w, const struct malloc_block *c, bool marks) {
+        uint16_t counts[CACHE_LISTS];
+        uint64_t lists[CACHE_LISTS], n_all = 0;
+
+        if (c->size_bytes != CACHE_CHUNK_BYTES ||
+            !target_read(&w->target, c->address + HEADER_BYTES, counts, sizeof(counts)) ||
+            !target_read(&w->target, c->address + HEADER_BYTES + sizeof(counts), lists,
+                         sizeof(lists)))
+                return false;
+        for (unsigned i = 0; i < CACHE_LISTS; i++) {
+                uint64_t at = lists[i];
+
+                if (counts[i] > CACHE_MAX_COUNT || !counts[i] != !at)
+                        return false;
+                for (unsigned n = 0; n < counts[i]; n++) {
+                        if (at % ALIGN_BYTES || at < HEADER_BYTES ||
+                            chunk_size(w, at - HEADER_BYTES) != (uint64_t)(i + 2) * ALIGN_BYTES)
+                                return false;
+                        if (marks)
+                                *map_put(&w->free, at - HEADER_BYTES, 0, NULL) = 1;
+                        if (!next_of(w, at, &at))
+                                return false;
+                        n_all++;
+                }
+        }
+        return n_all > 0;
+}
+
+static void find_free(struct walk *w) {
+        for (size_t i = 0; i < w->heap->arenas.n; i++)
+                walk_fast(w, &w->heap->arenas.items[i]);
+        for (size_t i = 0; i < w->chunks.n; i++)
+                /* the first chunk of the main heap is always one, be it empty */
+                if (walk_cache(w, &w->chunks.items[i], false)) {
+                        walk_cache(w, &w->chunks.items[i], true);
+                        *map_put(&w->free, w->chunks.items[i].address, 0, NULL) = 1;
+                }
+        if (w->chunks.n && w->chunks.items[0].size_bytes == CACHE_CHUNK_BYTES)
+                *map_put(&w->free, w->chunks.items[0].address, 0, NULL) = 1;
+}
+
+/* ---- blocks that are mappings ------------------------------------------------------------------------------------- */
+
+/* Whole pages; 0: no block that is a mapping begins there. */
+static uint64_t mapped_bytes(struct walk *w, uint64_t at, uint64_t end) {
+        uint64_t before, size, n_bytes;
+
+        if (!memory_word(&w->words, at, &before) || !memory_word(&w->words, at + 8, &size))
+                return 0;
+        n_bytes = size & ~(uint64_t)FLAG_BITS;
+        if ((size & FLAG_BITS) != FLAG_MMAPPED || before >= PAGE_BYTES || n_bytes < PAGE_BYTES ||
+            n_bytes % PAGE_BYTES || n_bytes > end - at)
+                return 0;
+        return n_bytes;
+}
+
+/* One above the other, from where a mapping begins; is_thorough: or from any page on, as the kernel joins mappings. */
+static void list_mapped(struct walk *w, bool is_thorough, struct mapped *ret) {
+        uint64_t n_pages_left = MAPPED_MAX_PAGES;
+
+        for (size_t i = 0; i < w->spans.n; i++)
+                for (uint64_t at = w->spans.items[i].begin, end = w->spans.items[i].end;
+                     at + PAGE_BYTES <= end && n_pages_left; n_pages_left--) {
+                        uint64_t n_bytes = mapped_bytes(w, at, end);
+
+                        if (n_bytes)
+                                vec_push(&ret->list, (struct malloc_block){at + HEADER_BYTES,
+                                                                           n_bytes - HEADER_BYTES});
+                        else if (!is_thorough)
+                                break;
+                        ret->n_bytes += n_bytes;
+                        at += n_bytes ? n_bytes : PAGE_BYTES;
+                }
+}
+
+/* What looks like one and is none shows in the sums that malloc keeps: then those count that stand where mappings begin. */
+static void find_mapped(struct walk *w, const struct arenas_found *sums) {
+        struct mapped plain = {0}, thorough = {0};
+        bool is_known = sums->has_mmapped, is_all;
+
+        list_mapped(w, false, &plain);
+        is_all = !is_known || plain.list.n >= sums->n_mmapped;
+        if (!is_all) {
+                list_mapped(w, true, &thorough);
+                if (thorough.list.n == sums->n_mmapped && thorough.n_bytes == sums->mmapped_bytes)
+                        is_all = true;
+        }
+        for (size_t i = 0; is_all && i < thorough.list.n; i++)
+                vec_push(&w->heap->blocks, thorough.list.items[i]);
+        for (size_t i = 0; !(is_all && thorough.list.n) && i < plain.list.n; i++)
+                vec_push(&w->heap->blocks, plain.list.items[i]);
+        w->heap->n_unknown_mapped = is_all ? 0 : sums->n_mmapped - (uint32_t)plain.list.n;
+        vec_free(&plain.list);
+        vec_free(&thorough.list);
+}
+
+static void read_blocks(struct walk *w, const uint64_t *data, uint64_t addr, size_t n_words) {
+        struct arenas_found sums;
+        uint64_t unused;
+
+        walk_main(w, &w->heap->arenas.items[0]);
+        for (size_t i = 1; i < w->heap->arenas.n; i++)
+                walk_other(w, &w->heap->arenas.items[i]);
+        find_free(w);
+        for (size_t i = 0; i < w->chunks.n; i++) {
+                const struct malloc_block *c = &w->chunks.items[i];
+
+                if (!map_get(&w->free, c->address, &unused))
+                        vec_push(&w->heap->blocks, (struct malloc_block){c->address + HEADER_BYTES,
+                                                                         c->size_bytes - 8});
+        }
+        if (!arenas_read(&w->memory, addr, data, n_words, &sums))
+                sums.has_mmapped = false;
+        find_mapped(w, &sums);
+}
+
+bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks) {
+        struct walk *w = calloc(1, sizeof(*w));
+        _cleanup_free_ uint64_t *data = NULL;
+        uint64_t begin, end;
+        bool is_found = false;
+
+        *h = (struct malloc_heap){0};
+        if (!w)
+                abort();
+        w->target = (struct target){.pid = pid, .mem_fd = mem_fd};
+        w->heap = h;
+        if (target_refresh(&w->target, NULL) == 0 && target_libc_data(&w->target, &begin, &end)) {
+                find_spans(w);
+                data = malloc((size_t)(end - begin));
+                is_found =
+                        data && target_read(&w->target, begin, data, (size_t)(end - begin)) &&
+                        arenas_list(&w->memory, begin, data, (size_t)(end - begin) / 8, &h->arenas);
+                if (is_found && wants_blocks)
+                        read_blocks(w, data, begin, (size_t)(end - begin) / 8);
+        }
+        if (w->target.maps.arena)
+                maps_done(&w->target.maps);
+        memory_words_free(&w->words);
+        map_done(&w->free);
+        vec_free(&w->chunks);
+        vec_free(&w->spans);
+        free(w);
+        return is_found;
+}
+
+void malloc_heap_done(struct malloc_heap *h) {
+        vec_free(&h->arenas);
+        vec_free(&h->blocks);
+}
