@@ -82,6 +82,12 @@ if [ "${1:-}" = --one ]; then
 fi
 
 seconds=${1:-60}
+case $seconds in
+*[!0-9]*)
+        echo "fuzz: '$seconds' is not a number of seconds: write tools/fuzz.sh SECONDS [NAME]..." >&2
+        exit 2
+        ;;
+esac
 [ $# -eq 0 ] || shift
 sources=$(find src -name '*_fuzz.c' | sort)
 if [ $# -gt 0 ]; then
