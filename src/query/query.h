@@ -253,6 +253,8 @@ struct query_figures {
         /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
          * variances, which add up. Else 0. */
         double var[QUERY_N_METRICS];
+        int64_t aged_bytes; /* query/ages.h; else 0, both */
+        double aged_byte_s;
         bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
 };
 

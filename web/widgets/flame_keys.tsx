@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: MIT
 // What the colours of a flame graph mean.
-import { changeKeys } from "../model/flame_colour";
+import { ageScale, ageText, type AgeScale } from "../model/flame_age";
+import { changeKeys, HUE } from "../model/flame_colour";
 import type { FlameColumns } from "../model/flame_tree";
 import { percent } from "../model/units";
 import { visible } from "../model/visible";
 
+/** From young to old, with the two ends in words. */
+function AgeKeys({ scale }: { scale: AgeScale }) {
+  return (
+    <p class="flame-keys" aria-label="What colours mean">
+      <span>{ageText(scale.young)}</span>
+      <span class="flame-ages" aria-hidden="true">
+        {Array.from({ length: HUE.ages }, (_, i) => <span class="flame-key" key={i} style={{ background: `var(--flame-${HUE.age + i})` }} />)}
+      </span>
+      <span>{ageText(scale.old)}</span>
+      <span>(mean age of what is alive, by bytes)</span>
+    </p>
+  );
+}
+
 export function FlameKeys({ of }: { of: FlameColumns }) {
+  const scale = of.is_by_age === true ? ageScale(of) : null;
+  if (scale !== null)
+    return <AgeKeys scale={scale} />;
   const keys: readonly (readonly [number, string])[] = of.is_change
     ? changeKeys(of.was !== null)
     : of.colours.map((colour) => [colour.hue, `${visible(colour.name)}${colour.share > 0 ? ` ${percent(100 * colour.share)}` : ""}`] as const);
