@@ -6,7 +6,7 @@ import { useAnswer } from "../api/use";
 import { byAge } from "../model/flame_age";
 import { foldRecursion, groupBoxes } from "../model/flame_fold";
 import { get, question, type State } from "../model/state";
-import { Empty } from "../widgets/empty";
+import { NoBlocks } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
 import { FlameKeys } from "../widgets/flame_keys";
 import { boxItems, openBox } from "../widgets/flame_items";
@@ -33,7 +33,7 @@ export function FlameView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head">
-        <p class="flame-sentence">{answered.answer?.sentence ?? ""}</p>
+        <p class="first-sentence">{answered.answer?.sentence ?? ""}</p>
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
@@ -78,7 +78,7 @@ export function Picture({ answer, finer, onNear, state, ask }: ViewProps & { ans
     return folded.age_s ? byAge(folded) : folded;
   }, [drawn, boxes, isFolded]);
   if (answer.parent.length < 2)
-    return <Empty title="Nothing to draw" why="No block of this window passes the filters. Widen the window or take a filter away." />;
+    return <NoBlocks state={state} ask={ask} />;
   return (
     <>
       <Flame columns={columns} isFiner={drawn !== answer} onNear={onNear} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}

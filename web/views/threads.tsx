@@ -7,11 +7,12 @@ import { useAnswer } from "../api/use";
 import { hasSource } from "../api/ask";
 import { frameName } from "../model/frame_name";
 import { processTree, timeTicks } from "../model/process_tree";
+import { threadsSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration, plural, share } from "../model/units";
+import { bytes, count, duration } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -24,7 +25,7 @@ export function ThreadsView({ state, ask }: ViewProps) {
     <Pending of={asked}>
       {(answer) => (
         <div class="threads">
-          <h1 class="headline">{visible(sentence(answer))}</h1>
+          <h1 class="headline">{threadsSentence(answer)}</h1>
           {answer.note !== null && <p class="quiet">{answer.note}</p>}
           <section>
             <h2>Threads</h2>
@@ -42,19 +43,6 @@ export function ThreadsView({ state, ask }: ViewProps) {
       )}
     </Pending>
   );
-}
-
-function sentence(a: Threads): string {
-  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.pids_in_all, "process", "processes")}`;
-  if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.pids_in_all, "process", "processes")}.`;
-  if (!a.has_figures || a.threads.length === 0) return `${who}.`;
-  const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
-  const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);
-  const foreign = a.threads.reduce((sum, thread) => sum + (thread.freed_for_others ?? 0), 0);
-  const frees = a.threads.reduce((sum, thread) => sum + (thread.frees ?? 0), 0);
-  const about = a.is_estimate ? "about " : "";
-  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share(most.allocations ?? 0, all)} of the ${about}${count(all)} allocations` : `, ${about}${plural(all, "allocation")}`;
-  return `${who}${first}${foreign > 0 && frees > 0 ? `; ${plural(foreign, "block")} of ${count(frees)} freed came from another thread` : ""}.`;
 }
 
 // ---- threads -------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../ap
 import { useAnswer } from "../api/use";
 import { frameName, nearText } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
+import { treeSentence } from "../model/sentence";
 import { get, question, type State } from "../model/state";
-import { growRows } from "../model/tree_rows";
+import { growRows, withoutEmptyRests } from "../model/tree_rows";
 import { bytes, count, plural, share, signedBytes } from "../model/units";
 import { visible } from "../model/visible";
 import { copyText } from "../widgets/clipboard";
@@ -36,6 +37,7 @@ export function TreeView({ state, ask }: ViewProps) {
     : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
   const answered = useAnswer(ask, "shaped", keys);
   const checked = useMemo(() => checkedTree(answered.answer), [answered.answer]);
+  const sentence = checked.answer && keys && treeSentence(checked.answer, shape, ask.trace.mode !== "exact", about);
   const choose = (to: Shape): void => {
     const isToo = to === "callers" || to === "callees";
     ask.go({ set: { shape: to === "tree" ? null : to, callers: to === "callers" ? about : null, callees: to === "callees" ? about : null, ...(isToo ? {} : { callers: null, callees: null }) } });
@@ -43,6 +45,7 @@ export function TreeView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head switches">
+        {sentence && <p class="first-sentence">{sentence}</p>}
         <Choice label="What is on top" value={shape} of={SHAPES} onChoose={choose} />
         {isAround && (
           <form onSubmit={(e) => { e.preventDefault(); ask.go({ set: { [shape]: new FormData(e.currentTarget).get("function")?.toString() ?? "" } }); }}>
@@ -85,7 +88,8 @@ function besideOf(node: TreeNode, metric: string): number {
 }
 
 function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: Ask }) {
-  const { nodes, metric } = answer;
+  const { metric } = answer;
+  const nodes = useMemo(() => withoutEmptyRests(answer.nodes, metric), [answer]);
   const isAbout = get(state, "callers") ?? get(state, "callees") ?? "";
   const places = useMemo(() => new Map(nodes.map((node, i) => [node.id, i])), [nodes]);
   const value = useMemo(() => nodes.map((node) => node.total.value), [nodes]);
