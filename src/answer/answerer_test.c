@@ -240,7 +240,8 @@ static void test_ages(void **state) {
         assert_true(says(k, "by=peak&ages=1", "\"age_s\":["));
         assert_true(says(k, "by=peak&ages=1", "\"age_unknown\":null"));
         assert_true(says(k, "by=end&ages=1&reverse&lines", "\"age_s\":["));
-        assert_true(says(k, "by=allocated&ages=1", "\"age_s\":null,\"age_unknown\":\"Only what is"));
+        assert_true(
+                says(k, "by=allocated&ages=1", "\"age_s\":null,\"age_unknown\":\"Only what is"));
         assert_true(says(k, "by=end&ages=1&old-from=1ms&old-to=20ms", "\"age_s\":null"));
         asker_free(k);
         answerer_free(a);
@@ -614,8 +615,8 @@ int main(void) {
                 cmocka_unit_test(test_sources),      cmocka_unit_test(test_diffs),
                 cmocka_unit_test(test_refusals),     cmocka_unit_test(test_stops),
                 cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
-                cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes), cmocka_unit_test(test_ages),
-                cmocka_unit_test(test_many_askers),
+                cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
+                cmocka_unit_test(test_ages),         cmocka_unit_test(test_many_askers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

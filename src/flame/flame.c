@@ -302,8 +302,7 @@ int flame_write(FILE *out, const struct flame_source *of, size_t n, const struct
                 r = ask_ages(&k.sides[0], reterr);
         if (r >= 0) {
                 make_picture(&k);
-                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer,
-                           boxes->with_ages);
+                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer, boxes->with_ages);
         }
         asking_done(&k);
         return r;

@@ -46,8 +46,8 @@ struct flame_source {
 
 struct flame_boxes {
         bool is_reversed;
-        bool by_line;         /* a box for each line of a function that calls or asks, of one source */
-        bool with_ages;       /* how old what is alive is, of one source: a pass over the events */
+        bool by_line;   /* a box for each line of a function that calls or asks, of one source */
+        bool with_ages; /* how old what is alive is, of one source: a pass over the events */
         uint32_t n_max_boxes; /* 0: the usual number */
 };
 

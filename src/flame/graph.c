@@ -55,8 +55,8 @@ void graph_figure_add(struct graph_figure *to, const struct graph_figure *f) {
 static struct graph_figure figure_of(enum query_metric m, const struct query_figures *f) {
         struct query_figure x = query_figure_of(f, m);
 
-        return (struct graph_figure){x.value, metric_is_count(m) ? x.bytes : x.blocks, f->aged_bytes,
-                                     f->aged_byte_s, query_figures_error(f, m) > 0};
+        return (struct graph_figure){x.value, metric_is_count(m) ? x.bytes : x.blocks,
+                                     f->aged_bytes, f->aged_byte_s, query_figures_error(f, m) > 0};
 }
 
 /* What ends at a frame, apart for each side until both are there. */

@@ -24,6 +24,7 @@ async function readViews(page: Page): Promise<Record<string, unknown>> {
   views["sites"] = await copied(page, /Memory by/);
   await open("5");
   views["source"] = {
+    what: await page.locator('.source-what input[name="what"]').inputValue(),
     headline: await textOf(page, ".source .headline"),
     lines: await page.locator(".listing-table tbody tr:not(.listing-call):not(.listing-gap)").evaluateAll((rows) =>
       rows.map((row) => [row.children[3]?.textContent?.replace(/\D/g, ""), row.children[0]?.getAttribute("title")?.split(";")[0]?.replace(/\D/g, "") ?? ""]).filter(([, value]) => value !== ""),

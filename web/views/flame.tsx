@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { useAnswer } from "../api/use";
 import { byAge } from "../model/flame_age";
+import type { FlameColumns } from "../model/flame_tree";
 import { foldRecursion, groupBoxes } from "../model/flame_fold";
 import { get, question, type State } from "../model/state";
 import { NoBlocks } from "../widgets/empty";
@@ -72,7 +73,7 @@ export function Picture({ answer, finer, onNear, state, ask }: ViewProps & { ans
   const isFolded = get(state, "fold") !== undefined;
   const drawn = finer ?? answer;
   const boxes = boxesOf(state);
-  const columns = useMemo(() => {
+  const columns = useMemo((): FlameColumns => {
     const grouped = boxes === "module" || boxes === "crate" ? groupBoxes(drawn, boxes) : drawn;
     const folded = isFolded ? foldRecursion(grouped) : grouped;
     return folded.age_s ? byAge(folded) : folded;
