@@ -377,7 +377,7 @@ struct query_group_options {
 struct query_group {
         struct query_frame
                 frame;    /* function, line, module; site: the code that asked; else blank */
-        bool is_task;     /* function: an async one, told by its innermost frame */
+        bool is_task;     /* function, site: an async one, told by its innermost frame */
         const char *name; /* crate; else "" */
         uint32_t stack; /* a call path that belongs to it; 0: none. site: one of its largest part by
                            * what the program called to get memory */

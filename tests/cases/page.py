@@ -113,6 +113,8 @@ def test_boxes(t):
     assert [x for x in told_of["function"]["menu"] if "Hide blocks" in x] and [x for x in told_of["function"]["menu"] if "callers" in x], told_of["function"]["menu"]
     assert len(told_of["module"]["menu"]) == 4 and len(told_of["crate"]["menu"]) == 2, told_of
     assert "function" in saw["keys"] and saw["view"] == "flame", saw
+    assert saw["ages"]["keys"]["colour"] == "age" and re.search(r"\d m?s old or less.*\d m?s old or more", saw["ages"]["legend"], re.S), saw["ages"]
+    assert "alive" in saw["unknown"], saw["unknown"]
 
 
 def test_keyboard(t):

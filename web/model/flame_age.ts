@@ -12,16 +12,28 @@ export interface AgeScale {
 /** Younger ones are as young as this: the logarithm of nothing has no place on a scale. */
 const LEAST_S = 1e-6;
 
-/** From the youngest to the oldest box; null: no age is known. */
+/** So much of the drawn area is beyond each end: one box of a microsecond would make all others one colour. */
+const BEYOND = 0.05;
+
+/** From young to old boxes; null: no age is known. */
 export function ageScale(c: FlameColumns): AgeScale | null {
-  let young = Infinity;
-  let old = -Infinity;
-  for (const age of c.age_s ?? []) {
-    if (age === null) continue;
-    young = Math.min(young, age);
-    old = Math.max(old, age);
+  const aged: (readonly [age: number, weight: number])[] = [];
+  let whole = 0;
+  c.age_s?.forEach((age, i) => {
+    if (age === null || c.kind[i] === KIND.root) return;
+    const weight = Math.abs(c.value[i]);
+    aged.push([age, weight]);
+    whole += weight;
+  });
+  if (aged.length === 0) return null;
+  aged.sort((a, b) => a[0] - b[0]);
+  let sum = 0, young = aged[0][0], old = aged[aged.length - 1][0], isYoung = false, isOld = false;
+  for (const [age, weight] of aged) {
+    sum += weight;
+    if (!isYoung && sum >= BEYOND * whole) [young, isYoung] = [age, true];
+    if (!isOld && sum >= (1 - BEYOND) * whole) [old, isOld] = [age, true];
   }
-  return old >= 0 ? { young, old } : null;
+  return { young, old };
 }
 
 /** All of one age are in the middle: neither young nor old. */

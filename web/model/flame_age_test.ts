@@ -20,6 +20,17 @@ test("steps by the logarithm, from the youngest to the oldest", () => {
   assert.equal(ageText(0.012), "12 ms old");
 });
 
+test("a small box, however young, does not stretch the scale", () => {
+  const plain = randomFlame(seeded(5), 60);
+  const ages = plain.value.map((_, i) => 10 + (i % 7));
+  const whole = plain.value.reduce((sum, n, i) => (plain.kind[i] === KIND.root ? sum : sum + n), 0);
+  const least = plain.value.findIndex((n, i) => plain.kind[i] !== KIND.root && n > 0 && n < 0.01 * whole);
+  ages[least] = 1e-6;
+  const scale = ageScale({ ...plain, age_s: ages })!;
+  assert.ok(scale.young >= 10 && scale.old <= 16 && scale.young < scale.old, JSON.stringify(scale));
+  assert.equal(ageHue(ages[least]!, scale), HUE.age);
+});
+
 /** Every box gets an age of its own for what it has itself; the ages of all below are their means. */
 function withAges(plain: FlameColumns, ownAge: (i: number) => number): FlameColumns {
   const t = growTree(plain);

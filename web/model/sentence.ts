@@ -7,7 +7,7 @@ import type { Threads } from "../api/threads";
 import type { Tree, TreeNode } from "../api/tree";
 import { isCountMetric } from "./chips";
 import { cut } from "./cut";
-import { frameName } from "./frame_name";
+import { shownName } from "./frame_name";
 import { place, shortName, spread } from "./spread";
 import { amount, bytes, count, duration, plural, share, signedBytes } from "./units";
 import { visible } from "./visible";
@@ -82,7 +82,7 @@ function largestChild(nodes: readonly TreeNode[], of: TreeNode): TreeNode | null
 }
 
 function nodeName(node: TreeNode): string {
-  return nameText(frameName(node)) || (node.module ? `code of ${visible(node.module.slice(node.module.lastIndexOf("/") + 1))}` : "code without a call path");
+  return cut(visible(shownName(node)), NAME_CELLS) || (node.module ? `code of ${visible(node.module.slice(node.module.lastIndexOf("/") + 1))}` : "code without a call path");
 }
 
 function capital(text: string): string {

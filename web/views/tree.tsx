@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Refused, type Ask, type ViewProps } from "../api/ask";
 import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
 import { useAnswer } from "../api/use";
-import { frameName, nearText } from "../model/frame_name";
+import { frameName, nearText, shownName } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
 import { treeSentence } from "../model/sentence";
 import { get, question, type State } from "../model/state";
@@ -70,7 +70,7 @@ function checkedTree(answer: unknown): { answer: TreeAnswer | null; error: Refus
 }
 
 function nameOf(node: TreeNode): string {
-  return node.rest_of_children !== undefined ? plural(node.rest_of_children, "more", "more") : visible(frameName(node) || (node.module ? `code of ${node.module}` : "no call path"));
+  return node.rest_of_children !== undefined ? plural(node.rest_of_children, "more", "more") : visible(shownName(node) || (node.module ? `code of ${node.module}` : "no call path"));
 }
 
 function placeOf(node: TreeNode): string {
@@ -111,7 +111,7 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
     <>
       <Tree label="Call paths" tree={tree} value={value} heading="function" found={found}
             name={(i) => <><Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{nearText(nodes[i]!) !== "" ? <span title="The nearest name before it: the function itself has none">{visible(nearText(nodes[i]!))}</span> : placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
-            title={(i) => nameOf(nodes[i]!)}
+            title={(i) => visible(frameName(nodes[i]!)) || nameOf(nodes[i]!)}
             columns={[
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
               { title: "share", hint: "of the window", cell: (i) => share(Math.abs(value[i]!), whole) },

@@ -10,11 +10,11 @@ import { visible } from "../model/visible";
 function AgeKeys({ scale }: { scale: AgeScale }) {
   return (
     <p class="flame-keys" aria-label="What colours mean">
-      <span>{ageText(scale.young)}</span>
+      <span>{ageText(scale.young)} or less</span>
       <span class="flame-ages" aria-hidden="true">
         {Array.from({ length: HUE.ages }, (_, i) => <span class="flame-key" key={i} style={{ background: `var(--flame-${HUE.age + i})` }} />)}
       </span>
-      <span>{ageText(scale.old)}</span>
+      <span>{ageText(scale.old)} or more</span>
       <span>(mean age of what is alive, by bytes)</span>
     </p>
   );
