@@ -20,7 +20,9 @@ import { Pending } from "../widgets/pending";
 import { Table, type Column } from "../widgets/table";
 
 export function ThreadsView({ state, ask }: ViewProps) {
-  const asked = useAnswer(ask, "threads", question(state, { by: null }));
+  // Of many events only once it is asked for: a pass over a hundred million takes seconds.
+  const [isWhole, setWhole] = useState(false);
+  const asked = useAnswer(ask, "threads", question(state, { by: null, full: isWhole }));
   return (
     <Pending of={asked}>
       {(answer) => (
@@ -29,7 +31,7 @@ export function ThreadsView({ state, ask }: ViewProps) {
           {answer.note !== null && <p class="quiet">{answer.note}</p>}
           <section>
             <h2>Threads</h2>
-            <ThreadTable answer={answer} state={state} ask={ask} />
+            <ThreadTable answer={answer} state={state} ask={ask} onWhole={() => setWhole(true)} />
           </section>
           <section>
             <h2>Processes</h2>
@@ -47,7 +49,7 @@ export function ThreadsView({ state, ask }: ViewProps) {
 
 // ---- threads -------------------------------------------------------------------------------------
 
-function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
+function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole: () => void } & ViewProps) {
   const [sort, setSort] = useState<Sort>(parseSort("allocations", "allocations"));
   const rows = answer.threads;
   const hasSeveral = new Set(rows.map((t) => t.process)).size > 1;
@@ -73,7 +75,7 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
   return (
     <>
-      {!answer.has_figures && <NoFigures state={state} ask={ask} />}
+      {!answer.has_figures && <NoFigures state={state} ask={ask} onWhole={onWhole} />}
       <Table
         label="Threads"
         n={rows.length}
@@ -93,12 +95,18 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
 }
 
 /** Figures by thread come from events: they may be gone, never have been there, or be too many. */
-function NoFigures({ state, ask }: ViewProps) {
+function NoFigures({ state, ask, onWhole }: { onWhole: () => void } & ViewProps) {
   const { trace } = ask;
   const from_s = windowOf(state, trace)?.from_s ?? 0;
   if (!trace.has_events) return <p class="notice">The recording has totals and no events, so figures by thread are unknown.</p>;
   if (ask.isFile) return <p class="notice">Figures by thread are not in this file: start silt view FILE to see them.</p>;
-  if (from_s >= trace.detail_from_s) return <p class="notice">Figures by thread would need more than 4 million events to be read. Choose a shorter window to see them.</p>;
+  if (from_s >= trace.detail_from_s)
+    return (
+      <p class="notice">
+        Figures by thread need more than 4 million events to be read. Choose a shorter window, or{" "}
+        <button type="button" class="link" onClick={onWhole}>read them all</button>.
+      </p>
+    );
   return (
     <p class="notice">
       Figures by thread are known from {duration(trace.detail_from_s)} on: the trace was limited in size, and the events before are gone.{" "}
