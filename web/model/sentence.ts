@@ -30,13 +30,28 @@ function figure(n: number, metric: string): string {
   return metric === "growth" ? signedBytes(n) : amount(n, isCountMetric(metric) ? "count" : "bytes");
 }
 
-/** "7.0 MiB of the 14.9 MiB live at the peak (47 %)"; growth in parts that shrank, too, has no share. */
-function partText(part: number, whole: number, metric: string, about: string, error = ""): string {
-  const text = `${about}${figure(part, metric)}${error} of the ${figure(whole, metric)} ${WHOLE_WORDS[metric] ?? metric}`;
-  return metric === "growth" && (whole <= 0 || part > whole) ? `${about}${figure(part, metric)}${error} of growth` : `${text} (${share(part, whole)})`;
+/** "live at the peak"; of one allocation, "allocation". */
+function wordsOf(metric: string, n: number): string {
+  const words = WHOLE_WORDS[metric] ?? metric;
+  return isCountMetric(metric) && Math.round(n) === 1 ? words.replace(/s$/, "") : words;
 }
 
-const SHRANK = "Nothing grew: what is live changed by";
+/** "7.0 MiB of the 14.9 MiB live at the peak (47 %)"; what is more than the whole, as growth among parts that shrank, has no share. */
+function partText(part: number, whole: number, metric: string, about: string, error = ""): string {
+  const text = `${about}${figure(part, metric)}${error}`;
+  if (whole <= 0 || part > whole) return `${text} ${wordsOf(metric, part)}`;
+  return part === whole && about === "" ? `all of the ${figure(whole, metric)} ${wordsOf(metric, whole)}`
+    : `${text} of the ${figure(whole, metric)} ${wordsOf(metric, whole)} (${share(part, whole)})`;
+}
+
+function shrankText(whole: number, about: string): string {
+  return whole === 0 ? "Nothing grew: as much was live at the end as at the start." : `Nothing grew: what is live changed by ${about}${signedBytes(whole)}.`;
+}
+
+/** How a count's or a size's parts are told: "80 % of it", "of them". */
+function ofWhole(metric: string): string {
+  return isCountMetric(metric) ? "of them" : "of it";
+}
 
 // ---- call paths as a tree ------------------------------------------------------------------------
 
@@ -49,17 +64,22 @@ export function treeSentence(answer: Pick<Tree, "metric" | "nodes">, shape: Tree
   const some = isSampled ? "about " : "";
   const whole = nodes[0].total.value;
   const first = largestChild(nodes, nodes[0]);
-  if (!first) return metric === "growth" ? `${SHRANK} ${some}${signedBytes(whole)}.` : null;
-  const isMade = isCountMetric(metric);
+  if (metric === "growth") {
+    // What grew may be below what shrank by more.
+    const grown = nodes.reduce<TreeNode | null>((best, node) => (node.rest_of_children === undefined && node !== nodes[0] && (node.self?.value ?? 0) > (best?.self?.value ?? 0) ? node : best), null);
+    if (!first && grown) return `${nodeName(grown)} requested ${some}${signedBytes(grown.self?.value ?? 0)} of growth; in all, what is live changed by ${some}${signedBytes(whole)}.`;
+    if (!first) return nodes.some((node) => node !== nodes[0] && node.total.value > 0) ? null : shrankText(whole, some);
+  }
+  if (!first) return null;
+  const isMade = isCountMetric(metric), ofIt = ofWhole(metric);
   if (shape === "callers" || shape === "callees") {
     const next = largestChild(nodes, first);
     const where = shape === "callers" ? "called from" : "through";
-    const words = metric === "growth" ? "of growth" : WHOLE_WORDS[metric] ?? metric;
-    return `Call paths with ${nameText(about)} ${isMade ? "made" : "requested"} ${some}${figure(whole, metric)} ${words}${next ? `; ${share(next.total.value, whole)} of it ${where} ${nodeName(next)}` : ""}.`;
+    return `Call paths with ${nameText(about)} ${isMade ? "made" : "requested"} ${some}${figure(whole, metric)} ${wordsOf(metric, whole)}${next && Math.round(whole) !== 1 ? `; ${share(next.total.value, whole)} ${ofIt} ${where} ${nodeName(next)}` : ""}.`;
   }
   if (shape === "bottom-up") {
     const next = largestChild(nodes, first);
-    return `${nodeName(first)} ${isMade ? "made" : "requested"} ${partText(first.total.value, whole, metric, some)}${next ? `; ${share(next.total.value, first.total.value)} of it called from ${nodeName(next)}` : ""}.`;
+    return `${nodeName(first)} ${isMade ? "made" : "requested"} ${partText(first.total.value, whole, metric, some)}${next ? `; ${share(next.total.value, first.total.value)} ${ofIt} called from ${nodeName(next)}` : ""}.`;
   }
   // Down along what has most of the whole, to where it forks.
   let at = first, parent: TreeNode | null = null;
@@ -68,8 +88,8 @@ export function treeSentence(answer: Pick<Tree, "metric" | "nodes">, shape: Tree
     at = next;
   }
   const next = largestChild(nodes, at), self = at.self?.value ?? 0;
-  const below = next && next.total.value > self ? `; ${share(next.total.value, at.total.value)} of it through ${nodeName(next)}`
-    : self > 0 && next ? `; ${share(self, at.total.value)} of it ${isMade ? "made" : "requested"} by itself` : "";
+  const below = next && next.total.value > self ? `; ${share(next.total.value, at.total.value)} ${ofIt} through ${nodeName(next)}`
+    : self > 0 && next ? `; ${share(self, at.total.value)} ${ofIt} ${isMade ? "made" : "requested"} by itself` : "";
   return `${capital(`${partText(at.total.value, whole, metric, some)} came through ${nodeName(at)}`)}${parent ? `, called from ${nodeName(parent)}` : ""}${below}.`;
 }
 
@@ -102,6 +122,7 @@ function columnOf(t: Table): readonly number[] {
 
 /** Of all rows together; null: not known. */
 function wholeOf(t: Table): number | null {
+  if (t.whole !== undefined) return t.whole;
   switch (t.metric) {
     case "peak": return t.totals.peak_live_bytes;
     case "end": return t.totals.end_live_bytes;
@@ -118,9 +139,10 @@ export function tableSentence(t: Table, isSampled: boolean): string | null {
   const whole = wholeOf(t), about = isSampled ? "about " : "";
   const most = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
   const [one, many] = GROUPS[t.group_by] ?? [t.group_by, t.group_by];
-  if (values[most] <= 0) return t.metric === "growth" && whole !== null ? `${SHRANK} ${about}${signedBytes(whole)}.` : `${plural(t.rows_in_all, one, many)}, none with ${WHOLE_WORDS[t.metric] === "of growth" ? "growth" : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
+  if (values[most] <= 0 && t.metric === "growth" && whole !== null) return shrankText(whole, about);
+  if (values[most] <= 0) return `${plural(t.rows_in_all, one, many)}, none with ${t.metric === "growth" ? "growth" : isCountMetric(t.metric) ? WHOLE_WORDS[t.metric] : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
   const error = isSampled ? spread(values[most], t.error?.[most]) : "";
-  const part = whole === null ? `${about}${figure(values[most], t.metric)}${error} ${WHOLE_WORDS[t.metric] ?? t.metric}` : partText(values[most], whole, t.metric, about, error);
+  const part = whole === null ? `${about}${figure(values[most], t.metric)}${error} ${wordsOf(t.metric, values[most])}` : partText(values[most], whole, t.metric, about, error);
   return `${subjectOf(t, most)} ${t.group_by === "size" ? "are" : isCountMetric(t.metric) ? "made" : "requested"} ${part}${mostText(t, values, whole, many)}.`;
 }
 
@@ -138,17 +160,23 @@ function subjectOf(t: Table, row: number): string {
   }
 }
 
+/** Rows that have anything: idle ones are no part of it. */
+function rowsWithValue(t: Table, values: readonly number[]): number {
+  return t.rows_with_value ?? (t.rows === t.rows_in_all ? values.filter((n, i) => n !== 0 || (t.metric === "peak" && (t.total_peak_bytes?.[i] ?? 0) !== 0)).length : t.rows_in_all);
+}
+
 /** "; 7 of 693 functions make up 90 % of it", where the rows that are here reach so far. */
 function mostText(t: Table, values: readonly number[], whole: number | null, many: string): string {
-  if (t.rows_in_all < 2) return "";
+  const n = rowsWithValue(t, values);
+  if (n < 2) return "";
   if (t.metric !== "growth" && whole !== null && whole > 0) {
     const sorted = [...values].sort((a, b) => b - a);
     for (let i = 0, sum = 0; i < sorted.length; i++) {
       sum += sorted[i];
-      if (100 * sum >= MOST_PCT * whole) return i === 0 || i + 1 === t.rows_in_all ? `; ${count(t.rows_in_all)} ${many} in all` : `; ${count(i + 1)} of ${count(t.rows_in_all)} ${many} make up ${MOST_PCT} % of it`;
+      if (100 * sum >= MOST_PCT * whole) return i === 0 || i + 1 >= n ? `; ${count(n)} ${many} in all` : `; ${count(i + 1)} of ${count(n)} ${many} make up ${MOST_PCT} % ${ofWhole(t.metric)}`;
     }
   }
-  return `; ${count(t.rows_in_all)} ${many} in all`;
+  return `; ${count(n)} ${many} in all`;
 }
 
 // ---- single blocks -------------------------------------------------------------------------------
@@ -172,7 +200,9 @@ export function blocksSentence(heat: Heat, isSampled: boolean): string | null {
   const total = `${isSampled ? "about" : "the"} ${plural(blocks, "block")}`;
   const never = live > 0 ? `${about}${count(live)} (${bytes(liveBytes)}) ${Math.round(live) === 1 ? "was" : "were"} never freed` : "all were freed";
   const largest = bySize.reduce((best, n, i) => (n > bySize[best] ? i : best), 0);
-  const sizes = ` Most bytes are in blocks of ${sizeText(heat.sizes[largest])}: ${share(bySize[largest], all)} of ${about}${bytes(all)}.`;
+  const part = `${share(bySize[largest], all)} of ${about}${bytes(all)}`;
+  const sizes = 2 * bySize[largest] > all ? ` Most bytes are in blocks of ${sizeText(heat.sizes[largest])}: ${part}.` : ` No size has more bytes than ${sizeText(heat.sizes[largest])}: ${part}.`;
+  if (blocks === 1 && !isSampled) return `The one block, ${bytes(all)}, was ${live > 0 ? "never freed" : "freed"}.`;
   const last = heat.lifetimes.length - 1;
   const isMostlyLive = (gone: number): boolean => 2 * live > blocks || (2 * gone < blocks && live >= freed[last]);
   if (isMostlyLive(freed.reduce((a, b, i) => (i < last ? a + b : a), 0))) return capital(`${share(live, blocks)} of ${total} were never freed, ${about}${bytes(liveBytes)}.${sizes}`);
@@ -186,11 +216,17 @@ export function blocksSentence(heat: Heat, isSampled: boolean): string | null {
 
 // ---- source and threads --------------------------------------------------------------------------
 
+function sourceSubject(source: Pick<Source, "function" | "line" | "files">): string {
+  return source.function ? cut(visible(source.function), 2 * NAME_CELLS) : visible(place(source.files[0]?.file ?? "", source.line ?? 0));
+}
+
 /** null: nothing is known of it as a whole. */
 export function sourceSentence(source: Pick<Source, "metric" | "function" | "line" | "total" | "totals" | "files">, isSampled: boolean): string | null {
   if (!source.total) return null;
-  const subject = source.function ? cut(visible(source.function), 2 * NAME_CELLS) : visible(place(source.files[0]?.file ?? "", source.line ?? 0));
-  return `${subject} and what it calls ${isCountMetric(source.metric) ? "made" : "requested"} ${partText(source.total.value, source.totals.value, source.metric, isSampled ? "about " : "")}.`;
+  const { value } = source.total;
+  if (source.metric === "growth" && value <= 0) return `${sourceSubject(source)} and what it calls: what is live changed by ${isSampled ? "about " : ""}${signedBytes(value)}.`;
+  if (value === 0) return `${sourceSubject(source)} and what it calls ${isCountMetric(source.metric) ? `made no ${WHOLE_WORDS[source.metric]}` : `requested nothing that is ${WHOLE_WORDS[source.metric] ?? source.metric}`}.`;
+  return `${sourceSubject(source)} and what it calls ${isCountMetric(source.metric) ? "made" : "requested"} ${partText(source.total.value, source.totals.value, source.metric, isSampled ? "about " : "")}.`;
 }
 
 export function threadsSentence(a: Threads): string {

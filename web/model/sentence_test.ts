@@ -21,7 +21,7 @@ test("a tree says through what most came, down to where it forks", () => {
   assert.equal(treeSentence({ metric: "peak", nodes }, "tree", false), "10.0 MiB of the 15.0 MiB live at the peak (67 %) came through serve, called from main; 40 % of it through parse.");
   assert.equal(treeSentence({ metric: "peak", nodes }, "tree", true), "About 10.0 MiB of the 15.0 MiB live at the peak (67 %) came through serve, called from main; 40 % of it through parse.");
   const own = nodesOf([null, "", 100], [0, "main", 100, 80], [1, "load", 20]);
-  assert.equal(treeSentence({ metric: "count", nodes: own }, "tree", false), "100 of the 100 allocations (100 %) came through main; 80 % of it made by itself.");
+  assert.equal(treeSentence({ metric: "count", nodes: own }, "tree", false), "All of the 100 allocations came through main; 80 % of them made by itself.");
   assert.equal(treeSentence({ metric: "peak", nodes: nodesOf([null, "", 0]) }, "tree", false), null);
 });
 
@@ -30,7 +30,7 @@ test("from the code that requested it, and around one function", () => {
   assert.equal(treeSentence({ metric: "end", nodes }, "bottom-up", false), "insert requested 6.0 MiB of the 8.0 MiB still allocated at the end (75 %); 50 % of it called from push.");
   const around = nodesOf([null, "", 6 * MIB], [0, "insert", 6 * MIB], [1, "push", 3 * MIB]);
   assert.equal(treeSentence({ metric: "peak", nodes: around }, "callers", false, "insert"), "Call paths with insert requested 6.0 MiB live at the peak; 50 % of it called from push.");
-  assert.equal(treeSentence({ metric: "temporary", nodes: around }, "callees", true, "insert"), "Call paths with insert made about 6,291,456 temporary allocations; 50 % of it through push.");
+  assert.equal(treeSentence({ metric: "temporary", nodes: around }, "callees", true, "insert"), "Call paths with insert made about 6,291,456 temporary allocations; 50 % of them through push.");
 });
 
 test("growth where something shrank has no share, and where all did nothing grew", () => {
@@ -41,7 +41,7 @@ test("growth where something shrank has no share, and where all did nothing grew
 function tableOf(more: Partial<Table>): Table {
   const zeros = [0, 0, 0];
   return {
-    schema: "silt.table/1", group_by: "site", filter_key: "site", rows_in_all: 20, rows: 3, metric: "peak",
+    schema: "silt.table/1", group_by: "site", filter_key: "site", rows_in_all: 20, rows_with_value: undefined, rows: 3, metric: "peak", whole: undefined,
     totals: { peak_live_bytes: 100 * KIB, end_live_bytes: 0, bytes_allocated: 400 * KIB, allocations: 900, temporary_allocations: null },
     names: ["", "Session::open(int)", "session.cc", "load", "grow"], label: [1, 3, 4], function: [1, 3, 4], file: [2, 0, 0], line: [88, 0, 0], module: zeros, site: [1, 2, 3], key: zeros, call_paths: [1, 1, 1],
     peak_bytes: [60 * KIB, 30 * KIB, 5 * KIB], peak_blocks: zeros, end_bytes: zeros, end_blocks: zeros, allocated_bytes: [200 * KIB, 10 * KIB, 0], count: [500, 1, 1], temporary: [7, 0, 0], growth_bytes: zeros,
@@ -66,12 +66,32 @@ const heat: Heat = {
   size: [0, 0, 1], lifetime: [0, 1, 2], blocks: [70, 20, 10], bytes: [560, 160, 20480], live_blocks: [0, 0, 4], live_bytes: [0, 0, 8192],
 };
 
+test("a table's whole, and how many rows have anything", () => {
+  assert.equal(tableSentence(tableOf({ rows_with_value: 5 }), false), "Session::open (session.cc:88) requested 60.0 KiB of the 100.0 KiB live at the peak (60 %); 2 of 5 call paths make up 90 % of it.");
+  assert.equal(tableSentence(tableOf({ metric: "count", whole: 502, rows: 3, rows_in_all: 3 }), false), "Session::open (session.cc:88) made 500 of the 502 allocations (99 %); 3 call paths in all.");
+  // an estimate may be more than what was counted
+  assert.equal(tableSentence(tableOf({ metric: "count", whole: 400, rows_with_value: 3 }), true), "Session::open (session.cc:88) made about 500 allocations; 3 call paths in all.");
+  assert.equal(tableSentence(tableOf({ metric: "temporary", temporary: [0, 0, 0], rows_in_all: 1 }), false), "1 call path, none with temporary allocations.");
+  assert.equal(tableSentence(tableOf({ metric: "count", count: [1, 0, 0], whole: 1, rows_with_value: 1 }), false), "Session::open (session.cc:88) made all of the 1 allocation.");
+  assert.equal(tableSentence(tableOf({ metric: "growth", growth_bytes: [-5 * KIB, 0, 0], whole: -5 * KIB }), false), "Nothing grew: what is live changed by -5.0 KiB.");
+  assert.equal(tableSentence(tableOf({ metric: "growth", whole: 0 }), false), "Nothing grew: as much was live at the end as at the start.");
+});
+
+test("what grew is named, also below what shrank by more", () => {
+  const node = (id: number, parent: number | null, name: string, total: number, self: number) => ({ id, parent, function: name, total: { value: total }, self: { value: self } });
+  const nodes = [node(0, null, "", -4 * KIB, 0), node(1, 0, "main", -4 * KIB, 0), node(2, 1, "cache_put", 3 * KIB, 3 * KIB), node(3, 1, "load", -7 * KIB, -7 * KIB)];
+  assert.equal(treeSentence({ metric: "growth", nodes } as unknown as Parameters<typeof treeSentence>[0], "tree", false), "cache_put requested +3.0 KiB of growth; in all, what is live changed by -4.0 KiB.");
+  assert.equal(treeSentence({ metric: "growth", nodes: [nodes[0], nodes[1], nodes[3]] } as unknown as Parameters<typeof treeSentence>[0], "tree", false), "Nothing grew: what is live changed by -4.0 KiB.");
+});
+
 test("blocks: how long most lived, what was never freed, which sizes weigh", () => {
   assert.equal(blocksSentence(heat, false), "70 % of the 100 blocks lived under 1 ms; 4 (8.0 KiB) were never freed. Most bytes are in blocks of 1,025 to 2,048 bytes: 97 % of 20.7 KiB.");
   assert.equal(blocksSentence(heat, true), "70 % of about 100 blocks lived under 1 ms; about 4 (8.0 KiB) were never freed. Most bytes are in blocks of 1,025 to 2,048 bytes: 97 % of about 20.7 KiB.");
   assert.equal(blocksSentence({ ...heat, live_blocks: [60, 0, 4], live_bytes: [480, 0, 8192] }, false), "64 % of the 100 blocks were never freed, 8.5 KiB. Most bytes are in blocks of 1,025 to 2,048 bytes: 97 % of 20.7 KiB.");
   assert.equal(blocksSentence({ ...heat, blocks: [10, 10, 80], live_blocks: [0, 0, 0] }, false), "80 % of the 100 blocks lived 1 s or longer; all were freed. Most bytes are in blocks of 1,025 to 2,048 bytes: 97 % of 20.7 KiB.");
   assert.equal(blocksSentence({ ...heat, blocks: [30, 10, 60], live_blocks: [0, 0, 45] }, false), "45 % of the 100 blocks were never freed, 8.0 KiB. Most bytes are in blocks of 1,025 to 2,048 bytes: 97 % of 20.7 KiB.");
+  assert.equal(blocksSentence({ ...heat, bytes: [560, 160, 500] }, false), "70 % of the 100 blocks lived under 1 ms; 4 (8.0 KiB) were never freed. Most bytes are in blocks of 1 to 8 bytes: 59 % of 1.2 KiB.");
+  assert.equal(blocksSentence({ ...heat, size: [0], lifetime: [0], blocks: [1], bytes: [8], live_blocks: [1], live_bytes: [8] }, false), "The one block, 8 B, was never freed.");
   assert.equal(blocksSentence({ ...heat, size: [], lifetime: [], blocks: [], bytes: [], live_blocks: [], live_bytes: [] }, false), null);
 });
 

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks";
 import type { Frame } from "../api/common";
-import { useAnswer } from "../api/use";
+import { useAnswer, useSaid } from "../api/use";
 import { frameName } from "../model/frame_name";
 import type { HeatFigure } from "../model/heat_cells";
 import { blocksSentence } from "../model/sentence";
@@ -26,9 +26,9 @@ export function BlocksView({ state, ask }: ViewProps) {
   const [figure, setFigure] = useState<HeatFigure>("blocks");
   const heat = useAnswer(ask, "heat", question(state, { by: null }));
   const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
+  const sentence = useSaid(heat, (answer) => blocksSentence(answer, ask.trace.mode !== "exact"));
   if (!ask.trace.has_events) return <Empty title="Blocks" why="The recording has totals and no events, so sizes and lifetimes of single blocks are unknown. The other views have what is known." />;
   const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
-  const sentence = heat.answer && blocksSentence(heat.answer, ask.trace.mode !== "exact");
   return (
     <div class="blocks">
       {sentence && <p class="first-sentence">{sentence}</p>}

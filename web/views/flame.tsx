@@ -2,7 +2,7 @@
 // Flame: where the memory of the window comes from, as boxes.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
-import { useAnswer } from "../api/use";
+import { useAnswer, useSaid } from "../api/use";
 import { byAge } from "../model/flame_age";
 import type { FlameColumns } from "../model/flame_tree";
 import { foldRecursion, groupBoxes } from "../model/flame_fold";
@@ -25,6 +25,7 @@ export function FlameView({ state, ask }: ViewProps) {
   const boxes = boxesOf(state);
   const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line", ages: isByAge });
   const answered = useAnswer(ask, "flame", keys);
+  const sentence = useSaid(answered, (answer) => answer.sentence);
   const [isNear, setNear] = useState(false);
   const hasRest = answered.answer !== null && !answered.isStale && answered.answer.rest.some((n) => n > 0);
   // What a picture puts together is asked for once somebody goes nearer.
@@ -34,7 +35,7 @@ export function FlameView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head">
-        <p class="first-sentence">{answered.answer?.sentence ?? ""}</p>
+        <p class="first-sentence">{sentence ?? ""}</p>
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />

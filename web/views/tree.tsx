@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { Refused, type Ask, type ViewProps } from "../api/ask";
 import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
-import { useAnswer } from "../api/use";
+import { useAnswer, useSaid } from "../api/use";
 import { frameName, nearText, shownName } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
 import { treeSentence } from "../model/sentence";
@@ -37,7 +37,7 @@ export function TreeView({ state, ask }: ViewProps) {
     : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
   const answered = useAnswer(ask, "shaped", keys);
   const checked = useMemo(() => checkedTree(answered.answer), [answered.answer]);
-  const sentence = checked.answer && keys && treeSentence(checked.answer, shape, ask.trace.mode !== "exact", about);
+  const sentence = useSaid({ ...answered, ...checked, error: answered.error ?? checked.error }, (answer) => treeSentence(answer, shape, ask.trace.mode !== "exact", about));
   const choose = (to: Shape): void => {
     const isToo = to === "callers" || to === "callees";
     ask.go({ set: { shape: to === "tree" ? null : to, callers: to === "callers" ? about : null, callees: to === "callees" ? about : null, ...(isToo ? {} : { callers: null, callees: null }) } });
