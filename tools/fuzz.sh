@@ -72,16 +72,22 @@ one() { # SECONDS SOURCE
                 } >$build/"$name".result && status=0 || status=1
                 [ $status != 0 ] && [ -n "$files" ] && [ $((spent_s + seconds)) -le $max_rounds_s ] || break
         done
-        cat $build/"$name".result
+        cat $build/"$name".result || :
         return $status
 }
 
 if [ "${1:-}" = --one ]; then
-        one "$2" "$3"
+        one "$2" "$3" || { basename "$3" .c >>$build/failed; exit 1; }
         exit
 fi
 
 seconds=${1:-60}
+case $seconds in
+*[!0-9]*)
+        echo "fuzz: '$seconds' is not a number of seconds: write tools/fuzz.sh SECONDS [NAME]..." >&2
+        exit 2
+        ;;
+esac
 [ $# -eq 0 ] || shift
 sources=$(find src -name '*_fuzz.c' | sort)
 if [ $# -gt 0 ]; then
@@ -101,5 +107,12 @@ for source in $sources; do
 done
 # shellcheck disable=SC2086
 ninja -C $build --quiet $targets >$build/ninja.log || { cat $build/ninja.log; exit 1; }
+rm -f $build/failed
 # shellcheck disable=SC2086
-printf '%s\n' $sources | xargs -P 2 -n 1 "$0" --one "$seconds"
+printf '%s\n' $sources | xargs -P 2 -n 1 "$0" --one "$seconds" && exit
+# Said once more at the end, which is what a log of many tests shows.
+for name in $(cat $build/failed); do
+        echo "fuzz: $name failed:"
+        grep -hE 'ERROR|SUMMARY|runtime error|Test unit written' $build/"$name".log || grep -h 'under' $build/"$name".result || :
+done
+exit 1

@@ -52,6 +52,8 @@ int main(int argc, char **argv) {
                 {"timeline", "columns=9&groups=2&group-by=thread&coarse&from=10ms&to=200ms"},
                 {"timeline", "columns=5&function=a"},
                 {"flame", "by=end"},
+                {"flame", "ages&by=end"},
+                {"flame", "ages&by=peak&process=all"},
                 {"flame", "reverse&by=growth"},
                 {"flame", "lines&by=allocated"},
                 {"flame", "against"},

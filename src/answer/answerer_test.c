@@ -216,6 +216,37 @@ static void test_boxes(void **state) {
         answerer_free(a);
 }
 
+/* Whether an answer has these words. */
+static bool says(struct asker *k, const char *query, const char *words) {
+        struct text t = ask(k, "flame", query);
+        bool is_there;
+
+        assert_int_equal(t.r, 0);
+        is_there = strstr(t.bytes, words) != NULL;
+        free(t.bytes);
+        return is_there;
+}
+
+/* Ages where they are asked for and something is alive; else why there are none. */
+static void test_ages(void **state) {
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        write_fabric(FABRIC, 1);
+        a = open_traces(FABRIC, NULL);
+        k = asker_new(a);
+        assert_false(says(k, "by=peak", "age_s"));
+        assert_true(says(k, "by=peak&ages=1", "\"age_s\":["));
+        assert_true(says(k, "by=peak&ages=1", "\"age_unknown\":null"));
+        assert_true(says(k, "by=end&ages=1&reverse&lines", "\"age_s\":["));
+        assert_true(
+                says(k, "by=allocated&ages=1", "\"age_s\":null,\"age_unknown\":\"Only what is"));
+        assert_true(says(k, "by=end&ages=1&old-from=1ms&old-to=20ms", "\"age_s\":null"));
+        asker_free(k);
+        answerer_free(a);
+}
+
 /* The first who asks learns names for all, and a trace that grew is learned anew. */
 static void test_many_askers(void **state) {
         struct text first, other;
@@ -585,7 +616,7 @@ int main(void) {
                 cmocka_unit_test(test_refusals),     cmocka_unit_test(test_stops),
                 cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
                 cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
-                cmocka_unit_test(test_many_askers),
+                cmocka_unit_test(test_ages),         cmocka_unit_test(test_many_askers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ enum own_key {
         KEY_SPARKS,
         KEY_WHAT,
         KEY_BOXES,
+        KEY_AGES,
 };
 
 enum {
@@ -55,6 +56,7 @@ static const struct {
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
         [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
         [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
+        [KEY_AGES] = {"ages", 1 << ANSWER_FLAME},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -107,6 +109,7 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
         case KEY_REVERSE: return take_flag(value, &a->is_reversed, reterr);
         case KEY_LINES: return take_flag(value, &a->by_line, reterr);
+        case KEY_AGES: return take_flag(value, &a->with_ages, reterr);
         case KEY_AGAINST: return take_flag(value, &a->is_against, reterr);
         case KEY_OLD_FROM:
         case KEY_OLD_TO:

@@ -33,7 +33,7 @@ struct asked {
         struct request old; /* the older side: what is said of it alone */
         bool has_old;       /* something is */
         bool is_against;    /* the older side is another trace */
-        bool is_coarse, is_reversed, by_line;
+        bool is_coarse, is_reversed, by_line, with_ages;
         uint32_t n_columns, n_groups, n_rows, n_sparks;
         uint32_t n_boxes; /* 0: the usual number */
         char *what;

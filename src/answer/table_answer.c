@@ -255,6 +255,16 @@ static void put_sparks(struct table *t) {
         json_end(j);
 }
 
+/* What rows are parts of: of samples it is an estimate, as they are; growth may be negative. */
+static void put_whole(struct table *t) {
+        const struct query_totals *x = &t->groups->answer->totals;
+
+        json_key(&t->k->j, "whole");
+        json_int(&t->k->j, t->metric == QUERY_GROWTH
+                                   ? (int64_t)x->end_bytes - (int64_t)x->begin_bytes
+                                   : (int64_t)query_metric_whole(x, t->metric));
+}
+
 static void put_table(struct table *t) {
         struct json *j = &t->k->j;
 
@@ -267,8 +277,10 @@ static void put_table(struct table *t) {
         else
                 json_null(j);
         json_put_uint(j, "rows_in_all", count_rows(t));
+        json_put_uint(j, "rows_with_value", show_count_groups(t->groups));
         json_put_uint(j, "rows", t->n);
         json_put_string(j, "metric", query_metric_name(t->metric));
+        put_whole(t);
         show_put_totals(j, "totals", t->k->q, &t->groups->answer->totals);
         put_names(t);
         put_self(t);

@@ -45,8 +45,12 @@ int answer_flame(struct question *k, struct err *reterr) {
                         r = refuse_against(reterr);
         }
         if (r >= 0)
-                r = flame_write(k->out, of, n, k->asked->is_reversed, k->asked->by_line,
-                                k->asked->n_boxes, reterr);
+                r = flame_write(k->out, of, n,
+                                &(struct flame_boxes){.is_reversed = k->asked->is_reversed,
+                                                      .by_line = k->asked->by_line,
+                                                      .with_ages = k->asked->with_ages,
+                                                      .n_max_boxes = k->asked->n_boxes},
+                                reterr);
         request_done(&old);
         return r;
 }

@@ -88,21 +88,34 @@ static void str_open_locale(void) {
         str_utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 }
 
-size_t str_utf8_len(const char *text) {
-        const unsigned char *s = (const unsigned char *)text;
-        size_t n = s[0] < 0x80                     ? 1
-                   : (s[0] >= 0xc2 && s[0] < 0xe0) ? 2
-                   : (s[0] >= 0xe0 && s[0] < 0xf0) ? 3
-                   : (s[0] >= 0xf0 && s[0] < 0xf5) ? 4
-                                                   : 0;
+size_t str_utf8_decode(const char *text, size_t n_bytes, uint32_t *ret_code) {
+        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+        const unsigned char *p = (const unsigned char *)text;
+        size_t n = p[0] < 0x80   ? 1
+                   : p[0] < 0xc2 ? 0
+                   : p[0] < 0xe0 ? 2
+                   : p[0] < 0xf0 ? 3
+                   : p[0] < 0xf5 ? 4
+                                 : 0;
+        uint32_t code = n > 1 ? p[0] & (0x7fu >> n) : p[0];
 
-        for (size_t i = 1; i < n; i++)
-                if ((s[i] & 0xc0) != 0x80)
-                        return 0;
-        if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
-            (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
+        if (!n || n > n_bytes)
                 return 0;
+        for (size_t i = 1; i < n; i++) { /* a NUL ends it: nothing behind it is read */
+                if ((p[i] & 0xc0) != 0x80)
+                        return 0;
+                code = code << 6 | (p[i] & 0x3f);
+        }
+        if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+                return 0;
+        *ret_code = code;
         return n;
+}
+
+size_t str_utf8_len(const char *text) {
+        uint32_t code;
+
+        return str_utf8_decode(text, 4, &code);
 }
 
 /* The C library knows widths in a UTF-8 locale alone; NULL: there is none. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct str {
         char *bytes;
@@ -21,6 +22,8 @@ void str_done(struct str *s);
 
 /* Length of the well-formed UTF-8 sequence that text begins with, 0 when there is none; 1 at its end. */
 size_t str_utf8_len(const char *text);
+/* The same of at most n_bytes, one at least, with the character's code. */
+size_t str_utf8_decode(const char *text, size_t n_bytes, uint32_t *ret_code);
 
 /* Cells a UTF-8 text takes on a terminal: two for the wide characters of East Asia, none for accents that stand upon the letter before
  * them, as the C library says. */

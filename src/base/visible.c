@@ -24,37 +24,13 @@ static bool is_unseen(uint32_t c) {
         return false;
 }
 
-/* The character at p and its length; 0 where the bytes are no UTF-8. */
-static size_t decode(const unsigned char *p, size_t n, uint32_t *ret) {
-        static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        size_t len = p[0] < 0x80   ? 1
-                     : p[0] < 0xc2 ? 0
-                     : p[0] < 0xe0 ? 2
-                     : p[0] < 0xf0 ? 3
-                     : p[0] < 0xf5 ? 4
-                                   : 0;
-        uint32_t c = len == 1 ? p[0] : len ? p[0] & (0x7fu >> len) : 0;
-
-        if (!len || len > n)
-                return 0;
-        for (size_t i = 1; i < len; i++) {
-                if ((p[i] & 0xc0) != 0x80)
-                        return 0;
-                c = c << 6 | (p[i] & 0x3f);
-        }
-        if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-                return 0;
-        *ret = c;
-        return len;
-}
-
 size_t visible_first(const char *text, size_t n, char ret_shown[VISIBLE_MAX], size_t *ret_n_shown) {
-        const unsigned char *p = (const unsigned char *)text;
         uint32_t c = 0;
-        size_t len = decode(p, n, &c);
+        size_t len = str_utf8_decode(text, n, &c);
 
         if (len == 0) {
-                *ret_n_shown = (size_t)snprintf(ret_shown, VISIBLE_MAX, "\\x%02x", p[0]);
+                *ret_n_shown =
+                        (size_t)snprintf(ret_shown, VISIBLE_MAX, "\\x%02x", (unsigned char)text[0]);
                 return 1;
         }
         if (is_unseen(c)) {

@@ -7,6 +7,7 @@
 #include "flame/flame_timeline.h"
 #include "flame/flame_write.h"
 #include "flame/process_parts.h"
+#include "query/ages.h"
 #include "show/opened.h"
 
 /* One trace. */
@@ -243,15 +244,48 @@ int flame_draw(FILE *out, const struct flame_options *o, struct flame_result *re
 
 /* ---- for programs ----------------------------------------------------------------------------------- */
 
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
-                uint32_t n_max_boxes, struct err *reterr) {
+/* What ages are asked of: a part's processes, or with pid 0 those that no other part has. */
+struct aged_part {
+        const struct side *side;
+        uint32_t pid;
+};
+
+static bool is_of_part(void *ctx, uint32_t process) {
+        const struct aged_part *of = ctx;
+        uint32_t pid = of->side->view.v->processes[process].start.pid;
+
+        if (of->pid)
+                return pid == of->pid;
+        for (size_t i = 0; i < of->side->parts.items.n; i++)
+                if (of->side->parts.items.items[i].pid == pid)
+                        return false;
+        return true;
+}
+
+static int ask_ages(struct side *s, struct err *reterr) {
+        _cleanup_(query_ages_freep) struct query_ages *ages = NULL;
+        int r = query_ages(s->q, &s->answer->scope, s->view.metric, &ages, reterr);
+
+        if (r < 0)
+                return r;
+        query_ages_put(ages, s->answer, NULL, NULL);
+        for (size_t i = 0; i < s->parts.items.n; i++) {
+                struct aged_part of = {s, s->parts.items.items[i].pid};
+
+                query_ages_put(ages, s->parts.items.items[i].answer, is_of_part, &of);
+        }
+        return 0;
+}
+
+int flame_write(FILE *out, const struct flame_source *of, size_t n, const struct flame_boxes *boxes,
+                struct err *reterr) {
         struct flame_options o = {.ask = {.request = of[0].request},
-                                  .is_reversed = is_reversed,
-                                  .n_max_boxes = n_max_boxes};
+                                  .is_reversed = boxes->is_reversed,
+                                  .n_max_boxes = boxes->n_max_boxes};
         struct asking k = {.o = &o,
                            .arena = arena_new(),
                            .n_sides = n,
-                           .by_line = by_line && n == 1};
+                           .by_line = boxes->by_line && n == 1};
         int r = 0;
 
         text_pool_init(&k.texts);
@@ -264,9 +298,11 @@ int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reve
         }
         if (r >= 0)
                 r = ask_parts(&k, reterr);
+        if (r >= 0 && boxes->with_ages && n == 1 && query_metric_has_ages(k.sides[0].view.metric))
+                r = ask_ages(&k.sides[0], reterr);
         if (r >= 0) {
                 make_picture(&k);
-                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer);
+                write_json(out, &k.picture, &k.sides[0].view, k.sides[0].answer, boxes->with_ages);
         }
         asking_done(&k);
         return r;

@@ -44,8 +44,14 @@ struct flame_source {
         const struct request *request;
 };
 
-/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. by_line: a box for
- * each line of a function that calls or asks, of one source. n_max_boxes 0: the usual number. When it
- * fails, what was written is to be thrown away. */
-int flame_write(FILE *out, const struct flame_source *of, size_t n, bool is_reversed, bool by_line,
-                uint32_t n_max_boxes, struct err *reterr);
+struct flame_boxes {
+        bool is_reversed;
+        bool by_line;   /* a box for each line of a function that calls or asks, of one source */
+        bool with_ages; /* how old what is alive is, of one source: a pass over the events */
+        uint32_t n_max_boxes; /* 0: the usual number */
+};
+
+/* The boxes for programs: schema silt.flame/1, told in docs/http-api.md. of has one source, or two: the newer first. When
+ * it fails, what was written is to be thrown away. */
+int flame_write(FILE *out, const struct flame_source *of, size_t n, const struct flame_boxes *boxes,
+                struct err *reterr);

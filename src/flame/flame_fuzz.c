@@ -3,12 +3,14 @@
  * No crash, no hang; an error is one line, and nothing was written then; a picture is text as XML allows it, and has no
  * script.
  *
- * The last byte chooses: bit 0 makes the checksums right first; bits 2 to 4 reversed, full, all processes; bit 5 that
+ * The last byte chooses: bit 0 makes the checksums right first; bit 1 that the boxes are written for programs instead, with
+ * ages; bits 2 to 4 reversed, full, all processes; bit 5 that
  * the trace is compared with its first half; bits 6 and 7 a window. The metric and the width go by the input's length.
  *
  * seeds: src/report/report_seeds
  * covers: src/flame/colour.c src/flame/text_cut.c src/flame/escape.c src/flame/flame.c src/flame/graph.c
- * covers: src/flame/same_functions.c src/flame/svg.c src/show/text_pool.c src/flame/flame_words.c */
+ * covers: src/flame/same_functions.c src/flame/svg.c src/show/text_pool.c src/flame/flame_words.c
+ * covers: src/flame/flame_json.c src/flame/flame_timeline.c src/flame/process_parts.c src/query/ages.c */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +19,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 #include "flame/flame.h"
+#include "query/query.h"
 #include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
@@ -57,6 +60,25 @@ static void check_picture(const char *text, size_t n) {
                 abort();
 }
 
+/* As flame_draw, for programs. */
+static int write_boxes(FILE *out, const struct flame_options *o, size_t n, struct err *reterr) {
+        _cleanup_(query_freep) struct query *q = NULL, *old = NULL;
+        int r = query_open(o->ask.path, &q, reterr);
+
+        if (r >= 0 && o->old_path)
+                r = query_open(o->old_path, &old, reterr);
+        if (r < 0)
+                return r;
+        return flame_write(out,
+                           (struct flame_source[]){{q, o->ask.path, o->ask.request},
+                                                   {old, o->old_path, o->ask.request}},
+                           old ? 2 : 1,
+                           &(struct flame_boxes){.is_reversed = o->is_reversed,
+                                                 .by_line = n & 1,
+                                                 .with_ages = n & 2},
+                           reterr);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         struct request request = REQUEST_DEFAULT;
         struct flame_options o = FLAME_OPTIONS_DEFAULT;
@@ -80,7 +102,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         o.old_path = choice & 32 ? old_path : NULL;
         request_ask(&request, choice & 64 ? "from=3us" : "");
         request_ask(&request, choice & 128 ? "to=50us" : "");
-        if (flame_draw(out, &o, &result, &err) < 0) {
+        if (choice & 2) {
+                bool is_written = write_boxes(out, &o, n, &err) >= 0;
+
+                fclose(out);
+                if (is_written ? !n_text : !err.text[0] || strchr(err.text, '\n') != NULL)
+                        abort();
+        } else if (flame_draw(out, &o, &result, &err) < 0) {
                 fclose(out);
                 if (!err.text[0] || strchr(err.text, '\n') || n_text)
                         abort();

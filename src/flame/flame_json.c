@@ -2,6 +2,7 @@
 /* The boxes of a flame graph for programs: schema silt.flame/1. One array a column, one entry a box. */
 #include "base/json.h"
 #include "flame/flame_write.h"
+#include "query/ages.h"
 
 enum kind { KIND_ROOT, KIND_FRAME, KIND_REST, KIND_PROCESS, KIND_LINE, KIND_NO_PATH };
 
@@ -83,6 +84,52 @@ static void put_widths(struct json *j, const struct graph *g) {
         json_end(j);
 }
 
+/* ---- ages ----------------------------------------------------------------------------------------- */
+
+static bool age_of(const struct graph_frame *f, double *ret) {
+        return query_mean_age_s(f->is.value, f->is.is_sampled, f->is.aged_bytes, f->is.aged_byte_s,
+                                ret);
+}
+
+/* NULL: the ages are known, at least of some. */
+static const char *why_no_ages(const struct graph *g) {
+        double age_s;
+
+        if (g->has_old)
+                return "A comparison shows what changed, not how old it is.";
+        if (!query_metric_has_ages(g->metric))
+                return "Only what is alive has an age: measure by peak or end.";
+        if (g->frames.items[0].is.value <= 0)
+                return "Nothing is alive then.";
+        for (size_t i = 0; i < g->frames.n; i++)
+                if (age_of(&g->frames.items[i], &age_s))
+                        return NULL;
+        return "How old it is is not known: the trace does not have the allocations it would take.";
+}
+
+static void put_ages(struct json *j, const struct graph *g) {
+        const char *why = why_no_ages(g);
+
+        json_key(j, "age_s");
+        if (why) {
+                json_null(j);
+                json_put_string(j, "age_unknown", why);
+                return;
+        }
+        json_array(j);
+        for (size_t i = 0; i < g->frames.n; i++) {
+                double age_s;
+
+                if (age_of(&g->frames.items[i], &age_s))
+                        json_double(j, age_s, 9);
+                else
+                        json_null(j);
+        }
+        json_end(j);
+        json_key(j, "age_unknown");
+        json_null(j);
+}
+
 static void put_colours(struct json *j, const struct graph *g) {
         json_key(j, "colours");
         json_array(j);
@@ -147,7 +194,7 @@ static void put_kinds(struct json *j) {
 }
 
 void write_json(FILE *out, const struct picture *p, const struct view *v,
-                const struct query_answer *a) {
+                const struct query_answer *a, bool with_ages) {
         const struct graph *g = &p->graph;
         struct json j;
 
@@ -186,5 +233,7 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         put_column(&j, g, "rest", column_rest);
         put_column(&j, g, "site", column_site);
         put_colours(&j, g);
+        if (with_ages)
+                put_ages(&j, g);
         json_end(&j);
 }

@@ -31,7 +31,8 @@ void timeline_ask(struct timeline *t, const struct view *v, size_t side) {
 
 struct area {
         double x, y, width, height; /* of the curve */
-        double end_ns, most;        /* right edge, upper edge */
+        uint64_t end_ns;            /* right edge */
+        double most;                /* upper edge */
 };
 
 static void add_text(struct str *to, double x, double y, const char *anchor, const char *text) {
@@ -42,7 +43,7 @@ static void add_text(struct str *to, double x, double y, const char *anchor, con
 /* Steps: each column has its highest value. */
 static void add_curve(struct str *to, const struct area *a, const struct timeline_curve *c,
                       bool is_old) {
-        double step = a->width * ((double)c->end_ns / a->end_ns) / TIMELINE_COLUMNS;
+        double step = a->width * ((double)c->end_ns / (double)a->end_ns) / TIMELINE_COLUMNS;
 
         str_addf(to, "<path class=\"%s\" d=\"M%.1f,%.1f", is_old ? "told" : "tnew", a->x,
                  a->y + a->height);
@@ -55,8 +56,8 @@ static void add_curve(struct str *to, const struct area *a, const struct timelin
 
 /* What lies outside of the window that was asked about. */
 static void add_veil(struct str *to, const struct area *a, uint64_t from_ns, uint64_t to_ns) {
-        double x = a->x + a->width * (double)from_ns / a->end_ns;
-        double w = a->width * (double)(to_ns - from_ns) / a->end_ns;
+        double x = a->x + a->width * (double)from_ns / (double)a->end_ns;
+        double w = a->width * (double)(to_ns - from_ns) / (double)a->end_ns;
 
         if (w >= 0.5)
                 str_addf(
@@ -75,7 +76,7 @@ double timeline_draw(struct str *to, const struct timeline *t, double width, dou
                 return y;
         for (size_t i = 0; i < t->n; i++) {
                 a.most = MAX(a.most, (double)t->curves[i].most_bytes);
-                a.end_ns = MAX(a.end_ns, (double)t->curves[i].end_ns);
+                a.end_ns = MAX(a.end_ns, t->curves[i].end_ns);
         }
         str_addf(&text, "Live memory over time: at most %s, at %s",
                  unit_bytes(&bytes, c->peak_bytes), unit_duration(&at, c->peak_ns));
@@ -92,9 +93,8 @@ double timeline_draw(struct str *to, const struct timeline *t, double width, dou
                  a.x + a.width);
         add_text(to, a.x, a.y + a.height + 14, "start", "0 s");
         add_text(to, a.x + a.width / 2, a.y + a.height + 14, "middle",
-                 unit_duration(&at, (uint64_t)(a.end_ns / 2)));
-        add_text(to, a.x + a.width, a.y + a.height + 14, "end",
-                 unit_duration(&at, (uint64_t)a.end_ns));
+                 unit_duration(&at, a.end_ns / 2));
+        add_text(to, a.x + a.width, a.y + a.height + 14, "end", unit_duration(&at, a.end_ns));
         str_done(&text);
         return y + TIMELINE_HEIGHT;
 }

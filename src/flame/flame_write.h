@@ -30,6 +30,6 @@ struct picture {
 void write_svg(struct str *to, const struct picture *p, const struct timeline *t,
                const struct flame_options *o);
 
-/* The boxes as JSON. */
+/* The boxes as JSON; with_ages: with the age of each, or why it is not known. */
 void write_json(FILE *out, const struct picture *p, const struct view *v,
-                const struct query_answer *a);
+                const struct query_answer *a, bool with_ages);

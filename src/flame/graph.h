@@ -49,6 +49,10 @@ enum graph_side { GRAPH_NEW, GRAPH_OLD, GRAPH_N_SIDES };
 struct graph_figure {
         int64_t value;  /* by the metric */
         int64_t beside; /* of bytes the blocks, of counts the bytes */
+        /* query/ages.h, where they were asked for */
+        int64_t aged_bytes;
+        double aged_byte_s;
+        bool is_sampled;
 };
 
 struct graph_frame {

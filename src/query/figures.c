@@ -30,6 +30,8 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->end_blocks = sum(to->end_blocks, f->end_blocks);
         for (size_t m = 0; m < QUERY_N_METRICS; m++)
                 to->var[m] += f->var[m];
+        to->aged_bytes = sum(to->aged_bytes, f->aged_bytes);
+        to->aged_byte_s += f->aged_byte_s;
         to->lacks_events |= f->lacks_events;
 }
 

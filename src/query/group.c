@@ -239,6 +239,7 @@ static void group_whole_path(struct grouping *g, const struct query_site *site) 
                 row->stack = site->stack;
                 if (p->asker != UINT32_MAX)
                         row->frame = call_paths_frame(p->q, p->all.items[p->asker].number);
+                row->is_task = p->shown.n && p->shown.items[0].is_task;
         }
         row_add(row, &site->f);
         part_add(g, row, site);

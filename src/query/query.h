@@ -262,6 +262,8 @@ struct query_figures {
         /* Recordings of samples: how far each metric's value (bytes; count, temporary: blocks) may be from the truth, as
          * variances, which add up. Else 0. */
         double var[QUERY_N_METRICS];
+        int64_t aged_bytes; /* query/ages.h; else 0, both */
+        double aged_byte_s;
         bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
 };
 
@@ -384,7 +386,7 @@ struct query_group_options {
 struct query_group {
         struct query_frame
                 frame;    /* function, line, module; site: the code that asked; else blank */
-        bool is_task;     /* function: an async one, told by its innermost frame */
+        bool is_task;     /* function, site: an async one, told by its innermost frame */
         const char *name; /* crate; else "" */
         uint32_t stack; /* a call path that belongs to it; 0: none. site: one of its largest part by
                            * what the program called to get memory */

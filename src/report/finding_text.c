@@ -245,7 +245,8 @@ static void print_nothing(const struct style *s, const struct report *r) {
                 str_addf(&text,
                          ", %s of %s allocation%s %s temporary, and no other pattern was found.",
                          unit_count(&a, t->n_temporary), unit_count(&b, t->n_allocs),
-                         t->n_allocs == 1 ? "" : "s", t->n_temporary == 1 ? "was" : "were");
+                         t->n_allocs == 1 ? "" : "s",
+                         t->n_temporary == 1 || t->n_allocs == 1 ? "was" : "were");
         fputc('\n', s->out);
         style_wrap(s, str_text(&text), 0);
         str_done(&text);

@@ -306,9 +306,9 @@ static void add_left_by(const struct report *r, const struct holder *h, struct s
 static void add_allocations(const struct report *r, struct str *to) {
         const struct query_totals *t = &r->answer->totals;
         struct unit_text n;
-        uint64_t pct = t->n_allocs
-                               ? unit_nearest(100.0 * (double)t->n_temporary / (double)t->n_allocs)
-                               : 0;
+        uint64_t n_allocs = query_metric_whole(t, QUERY_COUNT); /* an estimate's of an estimate */
+        uint64_t pct =
+                n_allocs ? unit_nearest(100.0 * (double)t->n_temporary / (double)n_allocs) : 0;
         const char *rate;
 
         str_addf(to, " %s made %s allocation%s", is_of_several(r) ? "They" : "It",

@@ -146,12 +146,10 @@ static void print_first(const struct view *v, const struct query_groups *g) {
         if (g->options.by == QUERY_BY_SIZE)
                 str_add(&text, "Blocks of ");
         add_what(v, g, &g->rows[0], &text, v->s.width, false);
-        str_addf(&text, " %s %s of the ", g->options.by == QUERY_BY_SIZE ? "were" : view_verb(v),
-                 metric_text(v->metric, most, &a));
-        view_add_whole(v, &g->answer->totals, &text);
-        view_add_share(&text, most, whole);
+        str_addf(&text, " %s ", g->options.by == QUERY_BY_SIZE ? "were" : view_verb(v));
+        view_add_part(v, most, &g->answer->totals, &text);
         n_most = count_most(g, whole);
-        if (whole && n_most > 1)
+        if (whole && n_most > 1 && n_most < show_count_groups(g))
                 str_addf(&text, "; %s of %s %s make up %d %% of it", unit_count(&a, n_most),
                          unit_count(&b, show_count_groups(g)), noun(g->options.by, true),
                          GROUPS_MOST_PCT);

@@ -288,11 +288,8 @@ static void add_next(const struct drawing *d, const struct query_node *n, struct
 
 static void add_part(const struct drawing *d, const char *verb, const struct query_node *n,
                      struct str *to) {
-        struct unit_text a;
-
-        str_addf(to, " %s %s of the ", verb, metric_text(d->v->metric, value_of(d, &n->total), &a));
-        view_add_whole(d->v, &d->t->answer->totals, to);
-        view_add_share(to, value_of(d, &n->total), d->whole);
+        str_addf(to, " %s ", verb);
+        view_add_part(d->v, value_of(d, &n->total), &d->t->answer->totals, to);
 }
 
 static void add_function_sentence(const struct drawing *d, struct str *to) {
@@ -316,8 +313,12 @@ static void add_path_sentence(const struct drawing *d, struct str *to) {
         if (!is_inwards(d->t) && n->n_children && !n->children[0].is_rest)
                 n = &n->children[0];
         if (n == d->t->root) {
-                str_add(to, "No single path has half of the ");
-                view_add_whole(d->v, &d->t->answer->totals, to);
+                if (query_metric_whole(&d->t->answer->totals, d->v->metric)) {
+                        str_add(to, "No single path has half of the ");
+                        view_add_whole(d->v, &d->t->answer->totals, to);
+                } else {
+                        str_add(to, "Some paths grew, and others shrank by more");
+                }
                 str_add(to, ": see the branches below");
                 return;
         }

@@ -120,7 +120,8 @@ void totals_print(const struct style *s, const struct report *r) {
         else if (t->n_allocs)
                 add(&table, "  temporary", "%s%s (%.1f %%)", tilde(r),
                     unit_count(&a, t->n_temporary),
-                    100.0 * (double)t->n_temporary / (double)t->n_allocs);
+                    100.0 * (double)t->n_temporary /
+                            (double)MAX(query_metric_whole(t, QUERY_COUNT), 1u));
         else
                 add(&table, "  temporary", "0");
         add(&table, "frees", "%s%s", counted, unit_count(&a, t->n_frees));

@@ -75,18 +75,28 @@ static void question_answer(struct questions *qs, size_t seat, struct question *
         q->version = qs->responder->version(qs->responder->ctx);
 }
 
-/* With the lock held, here and below. NULL: stop. */
-static struct question *take_next(struct questions *qs) {
-        struct question *q;
+/* With the lock held, here and below. The place of the first one that a seat takes; of NULL where there is none. */
+static struct question **find_next(struct questions *qs, size_t seat) {
+        struct question **at = &qs->first;
 
-        while (!qs->is_stopping && (!qs->first || qs->is_paused))
+        while (*at && seat == RESPONDER_SEATS - 1 && !(*at)->is_quick)
+                at = &(*at)->next;
+        return at;
+}
+
+/* NULL: stop. */
+static struct question *take_next(struct questions *qs, size_t seat) {
+        struct question **at, *q;
+
+        while (!qs->is_stopping && (qs->is_paused || !*find_next(qs, seat)))
                 pthread_cond_wait(&qs->changed, &qs->lock);
-        q = qs->first;
+        at = find_next(qs, seat);
+        q = *at;
         if (qs->is_stopping || !q)
                 return NULL;
-        qs->first = q->next;
-        if (!qs->first)
-                qs->last = &qs->first;
+        *at = q->next;
+        if (!*at)
+                qs->last = at;
         qs->n_waiting--;
         return q;
 }
@@ -104,7 +114,7 @@ static void *seat_main(void *ctx) {
 
         free(ctx);
         pthread_mutex_lock(&qs->lock);
-        while ((q = take_next(qs))) {
+        while ((q = take_next(qs, seat.idx))) {
                 qs->seats[seat.idx] = q;
                 qs->n_answering++;
                 pthread_mutex_unlock(&qs->lock);
@@ -156,8 +166,9 @@ static void cancel_all(struct questions *qs, struct question *list) {
 }
 
 /* Those that wait for a thread to wake up and take them do not count as waiting. */
-static bool is_full(const struct questions *qs) {
-        return qs->n_waiting + qs->n_answering >= QUESTIONS_MAX_WAITING + RESPONDER_SEATS;
+static bool is_full(const struct questions *qs, bool is_quick) {
+        return qs->n_waiting + qs->n_answering >=
+               QUESTIONS_MAX_WAITING + RESPONDER_SEATS - (is_quick ? 0u : 1u);
 }
 
 int questions_ask(struct questions *qs, struct question *q) {
@@ -166,13 +177,14 @@ int questions_ask(struct questions *qs, struct question *q) {
 
         q->among = qs;
         q->next = NULL;
+        q->is_quick = qs->responder->is_quick(qs->responder->ctx, q->name, q->keys);
         q->deadline_ns = questions_now_ns() + QUESTIONS_TIME_S * 1000000000ull;
         pthread_mutex_lock(&qs->lock);
-        if (is_full(qs))
+        if (is_full(qs, q->is_quick))
                 gone = take_gone(qs);
         if (qs->is_stopping)
                 r = -ESHUTDOWN;
-        else if (is_full(qs))
+        else if (is_full(qs, q->is_quick))
                 r = -EBUSY;
         if (r == 0) {
                 *qs->last = q;

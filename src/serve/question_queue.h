@@ -34,6 +34,7 @@ struct question {
         /* question_queue.c alone */
         struct questions *among;
         struct question *next;
+        bool is_quick;
         uint64_t deadline_ns, looked_ns;
         _Atomic uint64_t done,
                 total; /* written by its seat, read by whoever asks for progress: relaxed, nothing hangs on it */

@@ -9,7 +9,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { RESPONDER_SEATS = 4 }; /* questions that are answered at once */
+enum {
+        RESPONDER_SEATS = 5
+}; /* questions that are answered at once; the last is for quick ones alone */
 
 struct responder_question {
         const char *name; /* "timeline" */
@@ -26,6 +28,8 @@ struct responder {
          * -ECANCELED; with a sentence in reterr. Each seat is used by one thread at a time. */
         int (*answer)(void *ctx, size_t seat, const struct responder_question *q, struct str *to,
                       struct err *reterr);
+        /* Whether it is answered at once, from what is at hand: such a question never waits for those that read long. Any thread. */
+        bool (*is_quick)(void *ctx, const char *name, const char *keys);
         /* Before a refresh, while seats may be in use: what takes long. NULL: nothing. */
         void (*prepare)(void *ctx);
         /* Takes in what was written since: 1 there is more, 0 nothing new, or -errno. No seat is in use. */

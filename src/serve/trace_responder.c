@@ -126,6 +126,15 @@ static int responder_answer(void *ctx, size_t seat, const struct responder_quest
         return answer_stream_close(&stream, out, r, to, reterr);
 }
 
+/* What the trace is, and what is coarse, comes from indexes. */
+static bool responder_is_quick(void *ctx, const char *name, const char *keys) {
+        (void)ctx;
+        for (const char *at = keys; *at; at += strcspn(at, "&"), at += *at == '&')
+                if (strcspn(at, "=&") == strlen("coarse") && strncmp(at, "coarse", 6) == 0)
+                        return true;
+        return strcmp(name, "trace") == 0;
+}
+
 static bool has_changed(const struct stat *x, const struct stat *y) {
         return x->st_ino != y->st_ino || x->st_dev != y->st_dev || x->st_size != y->st_size ||
                x->st_mtim.tv_sec != y->st_mtim.tv_sec || x->st_mtim.tv_nsec != y->st_mtim.tv_nsec;
@@ -192,6 +201,7 @@ struct answerer *trace_responder_answerer(struct trace_responder *d) {
 struct responder trace_responder_table(struct trace_responder *d) {
         return (struct responder){.ctx = d,
                                   .answer = responder_answer,
+                                  .is_quick = responder_is_quick,
                                   .prepare = responder_prepare,
                                   .refresh = responder_refresh,
                                   .version = responder_version,

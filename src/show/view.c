@@ -68,6 +68,8 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
 
         str_addf(to, "%s ", metric_text(v->metric, (int64_t)query_metric_whole(t, v->metric), &n));
         view_add_state(v, to);
+        if (metric_is_count(v->metric) && query_metric_whole(t, v->metric) == 1)
+                to->bytes[--to->n] = '\0'; /* of "allocations" */
 }
 
 void view_add_unfinished(const struct trace_view *v, bool is_being_written, struct str *to) {
@@ -137,7 +139,12 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                         unit_duration(&t, a->known_from_ns));
         else
                 str_addf(to, "Nothing %swas ", is_filtered ? "that the filter matches " : "");
-        view_add_state(v, to);
+        if (v->metric == QUERY_TEMPORARY)
+                str_add(to, "temporary");
+        else if (v->metric == QUERY_COUNT)
+                str_add(to, "allocated");
+        else
+                view_add_state(v, to);
         str_addf(to, ": try another %smetric (--by), window or process.",
                  is_filtered ? "filter, " : "");
 }
@@ -156,6 +163,24 @@ void view_add_share(struct str *to, int64_t value, uint64_t whole) {
                 str_add(to, " (under 1 %)");
         else
                 str_addf(to, " (%.0f %%)", pct < 100 && pct > 99 ? 99.0 : MIN(pct, 100));
+}
+
+void view_add_part(const struct view *v, int64_t value, const struct query_totals *t,
+                   struct str *to) {
+        uint64_t whole = query_metric_whole(t, v->metric);
+        struct unit_text n;
+
+        str_add(to, metric_text(v->metric, value, &n));
+        if (whole) {
+                str_add(to, " of the ");
+                view_add_whole(v, t, to);
+                view_add_share(to, value, whole);
+        } else {
+                str_add(to, " ");
+                view_add_state(v, to);
+                if (v->metric == QUERY_GROWTH)
+                        str_add(to, " (other parts shrank)");
+        }
 }
 
 const char *view_verb(const struct view *v) {

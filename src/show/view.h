@@ -48,6 +48,9 @@ void view_add_untold(const struct trace_view *v, uint64_t known_from_ns, struct 
 void view_add_nothing(const struct view *v, const struct query_answer *a, struct str *to);
 /* " (97 %)"; nothing where there is no whole. 100 % is all of it. */
 void view_add_share(struct str *to, int64_t value, uint64_t whole);
+/* "4.8 MiB of the 6.0 MiB live at the peak (80 %)"; of growth in a whole that shrank, the part alone. */
+void view_add_part(const struct view *v, int64_t value, const struct query_totals *t,
+                   struct str *to);
 /* "asked for", "made": between somebody and his part of the whole. */
 const char *view_verb(const struct view *v);
 

@@ -279,7 +279,7 @@ static void test_scope(void **state) {
         request_done(&asked);
         request_ask(&asked, "by=temporary");
         expect_has(o, "Cache::insert",
-                   "made 1 of the 1 temporary allocations (100 %); line 11 alone 1.");
+                   "made 1 of the 1 temporary allocation (100 %); line 11 alone 1.");
         expect_has(
                 o, "make",
                 "make in cache.cc made no temporary allocations; 3 allocations went through it, 800 B.");

@@ -359,7 +359,7 @@ def test_page_opens(t):
     with browser.Browser(t.dir) as b:
         b.open(t.path("t.html"))
         assert b.until("document.querySelector('.views [aria-current=page]')?.textContent") == "Flame"
-        assert "allocated" in b.until("document.querySelector('.flame-sentence')?.textContent")
+        assert "allocated" in b.until("document.querySelector('.first-sentence')?.textContent")
         assert "1..1000" in b.until("document.querySelector('.chips')?.textContent")
         assert b.until("document.querySelector('.program-title')?.textContent") == "<i>Mine</i>"
         assert b.evaluate("document.querySelectorAll('.chip-remove').length") == 0 and b.problems() == [], b.problems()

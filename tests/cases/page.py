@@ -72,8 +72,10 @@ def test_window(t):
         assert tree[0]["total"]["value"] == whole, where
         level = min(row[0] for row in views["tree"])
         have = [row[2] for row in views["tree"] if row[0] == level]
-        assert have == [size_text(n["total"]["value"]) for n in tree if n["parent"] == tree[0]["id"]], f"{where}: {views['tree'][:4]}"
-        what = views["source"]["headline"].partition(",")[0]
+        # a rest of nothing is no row
+        want = [n["total"]["value"] for n in tree if n["parent"] == tree[0]["id"] and (n["total"]["value"] or "rest_of_children" not in n)]
+        assert have == [size_text(value) for value in want], f"{where}: {views['tree'][:4]}"
+        what = views["source"]["what"]
         source = told(t, [trace, what], *options, command="source")
         figures = {str(line["line"]): str(line["total"]["value"]) for f in source["files"] for line in f["lines"]}
         assert views["source"]["lines"], where
@@ -101,7 +103,8 @@ def test_boxes(t):
     """By function, line, module and crate, each with its own box, words and menu; a filter chosen by keys alone."""
     trace = recorded(t)
     with View(t, trace) as view:
-        saw, _ = browse(t, "boxes", view.url)
+        saw, said = browse(t, "boxes", view.url, may_err=True)
+    assert len(said["errors"]) == 1 and "404" in said["errors"][0], said["errors"]  # the function that is not there
     told_of = saw["told"]
     whole = told(t, trace, "--process", "all")["totals"]["bytes_allocated"]
     for by, one in told_of.items():
@@ -111,6 +114,9 @@ def test_boxes(t):
     assert [x for x in told_of["function"]["menu"] if "Hide blocks" in x] and [x for x in told_of["function"]["menu"] if "callers" in x], told_of["function"]["menu"]
     assert len(told_of["module"]["menu"]) == 4 and len(told_of["crate"]["menu"]) == 2, told_of
     assert "function" in saw["keys"] and saw["view"] == "flame", saw
+    assert saw["ages"]["keys"]["colour"] == "age" and re.search(r"\d m?s old or less.*\d m?s old or more|Nearly all that is alive is [\d.]+ m?s old", saw["ages"]["legend"], re.S), saw["ages"]
+    assert "alive" in saw["unknown"], saw["unknown"]
+    assert "main" in saw["refused"]["before"] and saw["refused"]["sentences"] == 0, "a refusal has the sentence of the answer before"
 
 
 def test_keyboard(t):

@@ -188,6 +188,7 @@ def test_four_at_once_and_sixteen_wait(t):
     r = s.get("/api/1/echo")
     assert r.status == 503 and r.json["schema"] == "silt.error/1", r.body
     assert s.get("/").status == 200, "the page itself needs no seat"
+    assert s.ask("trace")["version"] == 1, "what is quick has a seat of its own"
     one = next(i for i in range(20) if s.ask(f"progress?id={i}")["state"] == "waiting")  # in which order they came nobody knows
     asked.pop(one).close()  # its place is free as soon as another wants it
     asked.append(s.connect())

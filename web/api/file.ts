@@ -247,6 +247,12 @@ function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
   }));
 }
 
+/** Which of the frames requested the memory: those before it are machinery. */
+function requesterOf(c: Columns, path: number): number | null {
+  const at = c.path_frames[path].findIndex((frame) => frame >= 0);
+  return at < 0 ? null : at;
+}
+
 /** The columns of the whole recording that the timeline's own window covers. */
 function timelineFrom(data: FileData, asked: Asked): Timeline {
   const whole = checkAnswer("timeline", data.answers["timeline"]);
@@ -294,7 +300,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
       allocations: sum(f.count), bytes_allocated: sum(f.allocated_bytes), temporary_allocations: sum(f.temporary),
       peak_live_bytes: sum(f.peak_bytes), peak_live_blocks: sum(f.peak_blocks), end_live_bytes: sum(f.end_bytes), end_live_blocks: sum(f.end_blocks),
     },
-    site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), requester: undefined, stacks_in_all: paths.length,
+    site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), requester: requesterOf(c, largest), stacks_in_all: paths.length,
     history: { at_s: c.edges_s.slice(asked.from + 1, asked.to + 1), live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) },
     sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
     unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // silt.flame/1: the boxes of a flame graph, by column. The root is first, parents come before children.
 import { said } from "./common";
-import { array, boolean, literal, nullable, number, numbers, object, sameLength, string, strings, type Check, type Checked } from "./check";
+import { array, boolean, literal, nullable, number, numbers, numbersOrNull, object, sameLength, string, strings, type Check, type Checked } from "./check";
 
 export const KINDS = ["root", "frame", "rest", "process", "line"] as const;
 
@@ -10,11 +10,12 @@ const fields = object({
   is_change: boolean, names: strings, parent: numbers, name: numbers, function: nullable(numbers), place: numbers, module: numbers, object: numbers, marks: numbers, hue: numbers, shade: numbers,
   width: numbers, value: numbers, beside: numbers, was: nullable(numbers), kind: numbers, rest: numbers, site: numbers,
   colours: array(object({ hue: number, name: string, share: number })),
+  age_s: nullable(numbersOrNull), age_unknown: nullable(string),
 });
 export type Flame = Checked<typeof fields>;
 
 export const flame: Check<Flame> = (value, path) => {
   const answer = fields(value, path);
-  sameLength(answer, path, ["parent", "name", "function", "place", "module", "object", "marks", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site"]);
+  sameLength(answer, path, ["parent", "name", "function", "place", "module", "object", "marks", "hue", "shade", "width", "value", "beside", "was", "kind", "rest", "site", "age_s"]);
   return answer;
 };

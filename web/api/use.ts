@@ -15,6 +15,14 @@ export interface Answered<T> {
   readonly progress: number | null;
 }
 
+/** What is said of an answer: of one before, as it was said then; nothing over a refusal. */
+export function useSaid<T>(of: Pick<Answered<T>, "answer" | "error" | "isStale">, say: (answer: T) => string | null): string | null {
+  const said = useRef<string | null>(null);
+  if (of.error !== null || of.answer === null) said.current = null;
+  else if (!of.isStale) said.current = say(of.answer);
+  return said.current;
+}
+
 interface Lane {
   controller: AbortController | null;
   /** While somebody drags, the question under way may end and only the latest waits. */

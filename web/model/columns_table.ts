@@ -109,7 +109,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
   const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null }[wish.groupBy];
   const at = c.edges_s.slice(wish.from + 1, wish.to + 1);
   return {
-    schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows: rows.length, metric: wish.metric,
+    schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows_with_value: undefined, rows: rows.length, metric: wish.metric, whole: undefined,
     totals: totalsIn(c, wish.from, wish.to), names,
     label: rows.map(labelOf),
     function: rows.map(functionOf),

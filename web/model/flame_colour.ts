@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Colours of boxes, as src/flame/colour.c chooses them: by crate or module, of changes by how much a box grew or shrank.
 
-export const HUE = { names: 32, own: 32, system: 33, rest: 34, root: 35, helper: 36, process: 37, noPath: 38, gone: 40, same: 46, fresh: 52, n: 53 } as const;
+export const HUE = { names: 32, own: 32, system: 33, rest: 34, root: 35, helper: 36, process: 37, noPath: 38, gone: 40, same: 46, fresh: 52, age: 53, ages: 7, n: 60 } as const;
 export const SHADES = 3;
 /** How opaque each shade is. */
 export const SHADE_OPACITY = [1, 0.84, 0.7] as const;
+
+/** Whether the other ink is read on it: the strongest of changes, and the oldest. */
+export function isStrong(hue: number): boolean {
+  return hue === HUE.gone || hue === HUE.fresh || (hue >= HUE.age + 5 && hue < HUE.age + HUE.ages);
+}
 
 function steps(amount: number, limits: readonly number[], isLess: boolean): number {
   const n = limits.filter((limit) => amount >= limit).length;

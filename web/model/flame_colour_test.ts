@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { blend, changeHue, contrast, HUE, parseColour, SHADE_OPACITY } from "./flame_colour";
+import { blend, changeHue, contrast, HUE, isStrong, parseColour, SHADE_OPACITY } from "./flame_colour";
 
 test("names can be read on every colour, light and dark", () => {
   const sheet = fs.readFileSync(path.join(process.env["SILT_WEB"] ?? ".", "style", "flame.css"), "utf8");
@@ -14,7 +14,7 @@ test("names can be read on every colour, light and dark", () => {
     for (let hue = 0; hue < HUE.n; hue++) {
       if (hue === 39)
         continue; // no such hue
-      const isDark = hue === HUE.gone || hue === HUE.fresh;
+      const isDark = isStrong(hue);
       for (const opacity of hue >= HUE.gone ? [1] : SHADE_OPACITY) {
         const seen = parseColour(blend(colour(String(hue)), paper, opacity));
         const ratio = contrast(colour(isDark ? "ink-gone" : "ink"), seen);

@@ -11,12 +11,13 @@ interface Node {
   was: number;
   width: number;
   rest: number;
+  aged: number; // seconds of all its bytes; NaN: some age is not known
   parent: Node | null;
   children: Map<string, Node>;
 }
 
 function nodeBelow(parent: Node | null, like: number): Node {
-  return { like, value: 0, beside: 0, was: 0, width: 0, rest: 0, parent, children: new Map() };
+  return { like, value: 0, beside: 0, was: 0, width: 0, rest: 0, aged: 0, parent, children: new Map() };
 }
 
 /** The same columns where nothing recurs. */
@@ -83,6 +84,11 @@ function regroup(c: FlameColumns, keys: readonly string[], within: (parent: Node
   return flattened(c, nodes[0]!);
 }
 
+function agedOf(c: FlameColumns, i: number): number {
+  const value = c.value[i] ?? 0;
+  return value === 0 ? 0 : (c.age_s?.[i] ?? NaN) * value;
+}
+
 /** Own figures: what a box has without its children. */
 function addOwn(c: FlameColumns, nodes: readonly Node[]): void {
   for (let i = 0; i < nodes.length; i++) {
@@ -92,6 +98,7 @@ function addOwn(c: FlameColumns, nodes: readonly Node[]): void {
     own.was += c.was?.[i] ?? 0;
     own.width += c.width[i] ?? 0;
     own.rest += c.rest[i] ?? 0;
+    own.aged += agedOf(c, i);
     if (i === 0)
       continue;
     const above = nodes[c.parent[i] ?? 0]!;
@@ -99,6 +106,7 @@ function addOwn(c: FlameColumns, nodes: readonly Node[]): void {
     above.beside -= c.beside[i] ?? 0;
     above.was -= c.was?.[i] ?? 0;
     above.width -= c.width[i] ?? 0;
+    above.aged -= agedOf(c, i);
   }
 }
 
@@ -114,6 +122,7 @@ function flattened(c: FlameColumns, root: Node): FlameColumns {
     parent.beside += node.beside;
     parent.was += node.was;
     parent.width += node.width;
+    parent.aged += node.aged;
   }
 
   const kept: Node[] = [root];
@@ -146,5 +155,6 @@ function flattened(c: FlameColumns, root: Node): FlameColumns {
     beside: kept.map((node) => node.beside),
     was: c.was && kept.map((node) => node.was),
     rest: kept.map((node) => node.rest),
+    age_s: c.age_s && kept.map((node) => (node.value > 0 && !Number.isNaN(node.aged) ? Math.max(0, node.aged / node.value) : null)),
   };
 }

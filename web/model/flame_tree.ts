@@ -36,6 +36,10 @@ export interface FlameColumns {
   rest: readonly number[];
   site: readonly number[];
   colours: readonly FlameColour[];
+  /** The mean age of what is alive, in seconds: null where it is not known, or nothing is. */
+  age_s?: readonly (number | null)[] | null;
+  /** Hues are those of ages. */
+  is_by_age?: boolean;
 }
 
 /** As `kind` is coded. */

@@ -2,7 +2,7 @@
 // What is said of a box: inside it, in few letters, and beside the pointer, in lines.
 import { type Sum } from "./flame_layout";
 import { isRest, KIND, MARK, nameOf, placeOf, selfOf, type FlameColumns, type FlameTree, type Found } from "./flame_tree";
-import { bytes, count, percent, plural, share, signedBytes, signedCount } from "./units";
+import { bytes, count, duration, percent, plural, share, signedBytes, signedCount } from "./units";
 import { visible } from "./visible";
 
 /** What a box or a bar of many has. */
@@ -100,6 +100,9 @@ export function tell(t: FlameTree, box: number, sum: Sum | null): Told {
       lines.push({ label: "self", text: self === 0 ? "nothing" : `${amount(c, self)}${self === of.value ? " (all of it)" : ""}` });
     }
   }
+  const age = sum === null ? (c.age_s?.[box] ?? null) : null;
+  if (age !== null)
+    lines.push({ label: "age", text: `${duration(age)}${of.beside > 1 ? " on average, by bytes" : ""}` });
   if (box !== 0 && !c.is_change) {
     lines.push({ label: "of all", text: share(of.width, whole) });
     if (of.parent > 0)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // How a frame is known, to people and to filters: by its function or, where that is unknown or only the nearest name, by its place, app+0x1234, as reports show it.
-import { baseName } from "./spread";
+import { baseName, shortName } from "./spread";
 
 export interface NamedFrame {
   readonly function?: string;
   readonly module?: string;
   readonly offset?: number;
   readonly guess?: boolean;
+  readonly async?: boolean;
 }
 
 export function isNamed(frame: NamedFrame): boolean {
@@ -19,6 +20,12 @@ export function frameName(frame: NamedFrame): string {
   if (frame.offset === undefined) return "";
   const place = `0x${frame.offset.toString(16)}`;
   return frame.module ? `${baseName(frame.module)}+${place}` : place;
+}
+
+/** As reports show it: without parameters, and the body of an async function by the function's name. */
+export function shownName(frame: NamedFrame): string {
+  const name = shortName(frameName(frame));
+  return frame.async && isNamed(frame) ? `${name.replace(/(::\{\{?closure(#\d+)?\}\}?)+$/, "")} (async)` : name;
 }
 
 /** What else may be said of it: "near parse" where only the name before it is known. */

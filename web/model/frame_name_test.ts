@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import test from "node:test";
-import { frameName, isNamed, nearText } from "./frame_name";
+import { frameName, isNamed, nearText, shownName } from "./frame_name";
 
 test("a function is known by its name", () => {
   const frame = { function: "Cache::insert(int)", module: "/usr/bin/app", offset: 16 };
@@ -21,4 +21,12 @@ test("without a name or a module", () => {
   assert.equal(frameName({ function: "", module: "/lib/libc.so.6", offset: 0xdeadbeef00 }), "libc.so.6+0xdeadbeef00");
   assert.equal(frameName({ function: "", module: "", offset: 255 }), "0xff");
   assert.equal(frameName({ function: "" }), "");
+});
+
+test("people read it without parameters, and an async function's body by the function's name", () => {
+  assert.equal(shownName({ function: "Cache::insert(int)" }), "Cache::insert");
+  assert.equal(shownName({ function: "app::run::{{closure}}", async: true }), "app::run (async)");
+  assert.equal(shownName({ function: "app::run::{closure#0}::{closure#1}", async: true }), "app::run (async)");
+  assert.equal(shownName({ function: "app::run::{{closure}}" }), "app::run::{{closure}}");
+  assert.equal(shownName({ function: "run", module: "app", offset: 16, guess: true, async: true }), "app+0x10");
 });

@@ -7,6 +7,11 @@ export interface TreeNodes {
   readonly value: readonly number[];
 }
 
+/** What is put together and has nothing is no row. Growth is: what grew and what shrank in it may be as much. */
+export function withoutEmptyRests<N extends { readonly rest_of_children?: number; readonly total: { readonly value: number } }>(nodes: readonly N[], metric: string): readonly N[] {
+  return metric === "growth" ? nodes : nodes.filter((node) => node.rest_of_children === undefined || node.total.value !== 0);
+}
+
 export interface RowTree {
   readonly n: number;
   readonly parent: Int32Array;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomFlame, seeded } from "../testing/flame_random";
-import { growRows, openAtFirst, openedBelow, revealed, rowsOf, stepRows, type RowTree } from "./tree_rows";
+import { growRows, openAtFirst, openedBelow, revealed, rowsOf, stepRows, withoutEmptyRests, type RowTree } from "./tree_rows";
 
 /** By recursion: what is there if its parents are all open. */
 function rowsByBrute(tree: RowTree, open: ReadonlySet<number>): number[] {
@@ -46,4 +46,10 @@ test("arrow keys walk the tree and open and close it", () => {
   assert.equal(step(closed, 1, "ArrowLeft"), null);
   assert.equal(step(opened.open, 1, "End")?.chosen, 4);
   assert.equal(step(opened.open, 1, "x"), null);
+});
+
+test("what is put together and has nothing is no row", () => {
+  const nodes = [{ total: { value: 8 } }, { rest_of_children: 1, total: { value: 0 } }, { rest_of_children: 2, total: { value: 8 } }, { total: { value: 0 } }];
+  assert.deepEqual(withoutEmptyRests(nodes, "peak"), [nodes[0], nodes[2], nodes[3]]);
+  assert.deepEqual(withoutEmptyRests(nodes, "growth"), nodes);
 });

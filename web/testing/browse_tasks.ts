@@ -35,13 +35,25 @@ export async function boxes(tab: Tab, args: Arguments): Promise<unknown> {
     await page.keyboard.press("Escape");
     told[by] = { box, path, menu, pressed: await textOf(page, '[aria-label="A box for each"] [aria-pressed="true"]') };
   }
+  await load(tab, args.url, "#flame");
+  await page.getByRole("button", { name: "By age" }).click();
+  await settle(page);
+  const ages = { ...stateOf(page), legend: await textOf(page, ".flame-keys") };
+  await load(tab, args.url, "#flame?by=allocated&colour=age");
+  const unknown = await textOf(page, '.view [role="status"].quiet, main p.quiet[role="status"]');
+  await load(tab, args.url, "#tree?shape=callers&callers=main");
+  const before = await textOf(page, ".first-sentence");
+  await page.fill('input[aria-label="function"]', "no_such_function_at_all");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  const refused = { before, sentences: await page.locator(".first-sentence").count() };
   await load(tab, args.url, "#flame?by=allocated");
   await page.focus(".flame-around");
   for (const key of ["ArrowDown", "ArrowDown", "m", "ArrowDown", "ArrowDown", "Enter"]) {
     await page.keyboard.press(key);
     await settle(page);
   }
-  return { told, ...stateOf(page) };
+  return { told, ages, unknown, refused, ...stateOf(page) };
 }
 
 /** Without a pointer, from opening to a source line. */

@@ -14,7 +14,7 @@ async function readViews(page: Page): Promise<Record<string, unknown>> {
   await open("1");
   views["overview"] = await page.locator(".totals > div").evaluateAll((all) => all.map((one) => [one.querySelector("dt")?.textContent, one.querySelector("dd")?.textContent]));
   await open("2");
-  views["flame"] = await textOf(page, ".flame-sentence");
+  views["flame"] = await textOf(page, ".first-sentence");
   await open("3");
   views["tree"] = await page.locator('.tree-row[aria-level]').evaluateAll((rows) =>
     rows.map((row) => [Number(row.getAttribute("aria-level")), ...[...row.children].map((cell) => (cell as HTMLElement).innerText.trim())]));
@@ -24,6 +24,7 @@ async function readViews(page: Page): Promise<Record<string, unknown>> {
   views["sites"] = await copied(page, /Memory by/);
   await open("5");
   views["source"] = {
+    what: await page.locator('.source-what input[name="what"]').inputValue(),
     headline: await textOf(page, ".source .headline"),
     lines: await page.locator(".listing-table tbody tr:not(.listing-call):not(.listing-gap)").evaluateAll((rows) =>
       rows.map((row) => [row.children[3]?.textContent?.replace(/\D/g, ""), row.children[0]?.getAttribute("title")?.split(";")[0]?.replace(/\D/g, "") ?? ""]).filter(([, value]) => value !== ""),

@@ -69,7 +69,7 @@ function timeline(of: ReadonlyMap<string, string>): unknown {
 function table(): unknown {
   const column = (a: number, b: number, c: number): number[] => [a, b, c];
   return {
-    schema: "silt.table/1", group_by: "site", filter_key: "site", rows_in_all: 3, rows: 3, metric: "peak", totals: {}, names: NAMES, label: column(0, 1, 2), function: column(0, 1, 2), file: column(3, 4, 5), line: column(88, 12, 1),
+    schema: "silt.table/1", group_by: "site", filter_key: "site", rows_in_all: 3, rows: 3, metric: "peak", totals: totals(), names: NAMES, label: column(0, 1, 2), function: column(0, 1, 2), file: column(3, 4, 5), line: column(88, 12, 1),
     module: column(6, 6, 6), site: column(1, 2, 3), key: column(0, 1, 2), call_paths: column(1, 1, 1), peak_bytes: column(90 * MIB, 5 * MIB, MIB), peak_blocks: column(1500, 400, 103),
     end_bytes: column(88 * MIB, MIB, MIB), end_blocks: column(1400, 400, 100), allocated_bytes: column(200 * MIB, 190 * MIB, 10 * MIB), count: column(10000, 9500, 522),
     temporary: column(0, 9000, 0), growth_bytes: column(88 * MIB, MIB, 0), total_peak_bytes: null, error: null, spark_at_s: [0, 30, 60], spark_live_bytes: [[0, 45 * MIB, 90 * MIB], [MIB, MIB, MIB], [MIB, MIB, MIB]],

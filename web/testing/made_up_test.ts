@@ -26,5 +26,5 @@ test("an answer that lacks a field, has a wrong one or rows of two lengths is re
 
 /** Fields that views look at themselves. */
 function isChecked(name: AnswerName, field: string): boolean {
-  return !(name === "table" && (field === "totals" || field === "filter_key")) && name in CHECKS;
+  return !(name === "table" && field === "filter_key") && name in CHECKS;
 }

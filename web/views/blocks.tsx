@@ -4,9 +4,10 @@ import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks";
 import type { Frame } from "../api/common";
-import { useAnswer } from "../api/use";
+import { useAnswer, useSaid } from "../api/use";
 import { frameName } from "../model/frame_name";
 import type { HeatFigure } from "../model/heat_cells";
+import { blocksSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
@@ -25,10 +26,12 @@ export function BlocksView({ state, ask }: ViewProps) {
   const [figure, setFigure] = useState<HeatFigure>("blocks");
   const heat = useAnswer(ask, "heat", question(state, { by: null }));
   const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
+  const sentence = useSaid(heat, (answer) => blocksSentence(answer, ask.trace.mode !== "exact"));
   if (!ask.trace.has_events) return <Empty title="Blocks" why="The recording has totals and no events, so sizes and lifetimes of single blocks are unknown. The other views have what is known." />;
   const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
   return (
     <div class="blocks">
+      {sentence && <p class="first-sentence">{sentence}</p>}
       <section class="blocks-heat">
         <div class="blocks-tools">
           <label class="field">
@@ -76,6 +79,7 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
   const columns = useMemo((): readonly Column[] => {
     const most = rows.reduce((a, b) => Math.max(a, b.bytes), 0);
     const frames = rows.map(frameOf);
+    const places = frames.map((f) => place(f?.file ?? "", f?.line ?? 0));
     return [
       { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: rows.map((b) => b.at_s), cell: (i) => moment(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
       { key: "bytes", title: "size", isNumber: true, minPx: 64, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
@@ -92,7 +96,9 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
         key: "function", title: "function", minPx: 112, grow: 3, values: frames.map((f) => (f ? frameName(f) : "")),
         cell: (i) => <Name text={visible(nameOf(frames[i]))} />, tip: (i) => rows[i].stack.map((f) => `${frameName(f) || "(unknown)"}  ${place(f.file, f.line)}`).join("\n"), copy: (i) => nameOf(frames[i]),
       },
-      { key: "place", title: "place", isMinor: true, minPx: 80, grow: 2, values: frames.map((f) => place(f?.file ?? "", f?.line ?? 0)), cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span>, copy: (i) => place(frames[i]?.file ?? "", frames[i]?.line ?? 0) },
+      ...(places.some((one) => one !== "")
+        ? [{ key: "place", title: "place", isMinor: true, minPx: 80, grow: 2, values: places, cell: (i: number) => <span class="quiet">{places[i]}</span>, copy: (i: number) => places[i] }]
+        : []),
     ];
   }, [rows]);
   return (

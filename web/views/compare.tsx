@@ -32,7 +32,7 @@ function Comparison({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head">
-        {differ.answer && keys && <p class="flame-sentence">{differ.answer.text}</p>}
+        {differ.answer && keys && <p class="first-sentence">{differ.answer.text}</p>}
         <SidePicker state={state} ask={ask} sides={sides} />
         {keys && (
           <Choice label="Shown as" value={isTable ? "table" : "flame"} onChoose={(v) => ask.go({ set: { shape: v === "table" ? v : null } })}

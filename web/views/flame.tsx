@@ -2,10 +2,12 @@
 // Flame: where the memory of the window comes from, as boxes.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
-import { useAnswer } from "../api/use";
+import { useAnswer, useSaid } from "../api/use";
+import { byAge } from "../model/flame_age";
+import type { FlameColumns } from "../model/flame_tree";
 import { foldRecursion, groupBoxes } from "../model/flame_fold";
 import { get, question, type State } from "../model/state";
-import { Empty } from "../widgets/empty";
+import { NoBlocks } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
 import { FlameKeys } from "../widgets/flame_keys";
 import { boxItems, openBox } from "../widgets/flame_items";
@@ -18,9 +20,12 @@ const MAX_BOXES = 200000;
 export function FlameView({ state, ask }: ViewProps) {
   const isReversed = get(state, "reverse") !== undefined;
   const isFull = get(state, "full") !== undefined;
+  // a file has no single blocks to ask
+  const isByAge = get(state, "colour") === "age" && !ask.isFile;
   const boxes = boxesOf(state);
-  const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line" });
+  const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line", ages: isByAge });
   const answered = useAnswer(ask, "flame", keys);
+  const sentence = useSaid(answered, (answer) => answer.sentence);
   const [isNear, setNear] = useState(false);
   const hasRest = answered.answer !== null && !answered.isStale && answered.answer.rest.some((n) => n > 0);
   // What a picture puts together is asked for once somebody goes nearer.
@@ -30,7 +35,7 @@ export function FlameView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head">
-        <p class="flame-sentence">{answered.answer?.sentence ?? ""}</p>
+        <p class="first-sentence">{sentence ?? ""}</p>
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
                   of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
@@ -38,6 +43,10 @@ export function FlameView({ state, ask }: ViewProps) {
                   of={[["function", "Function"], ["line", "Line"], ["module", "Module"], ["crate", "Crate"]]} />
           <Choice label="Direction" value={get(state, "layout") === "flame" ? "flame" : "icicle"} onChoose={(v) => set("layout", v === "flame" ? v : null)}
                   of={[["icicle", "Downwards"], ["flame", "Upwards"]]} />
+          {!ask.isFile && (
+            <Choice label="Colour" value={isByAge ? "age" : "usual"} onChoose={(v) => set("colour", v === "age" ? v : null)}
+                    of={[["usual", answered.answer?.is_change ? "Colour by change" : "Colour by module"], ["age", "By age"]]} />
+          )}
           <Switch on={get(state, "fold") !== undefined} onTurn={(on) => set("fold", on ? "1" : null)}
                   title="A function that calls itself, also by way of others, has one box: that of its first call">
             Fold recursion
@@ -65,18 +74,20 @@ export function Picture({ answer, finer, onNear, state, ask }: ViewProps & { ans
   const isFolded = get(state, "fold") !== undefined;
   const drawn = finer ?? answer;
   const boxes = boxesOf(state);
-  const columns = useMemo(() => {
+  const columns = useMemo((): FlameColumns => {
     const grouped = boxes === "module" || boxes === "crate" ? groupBoxes(drawn, boxes) : drawn;
-    return isFolded ? foldRecursion(grouped) : grouped;
+    const folded = isFolded ? foldRecursion(grouped) : grouped;
+    return folded.age_s ? byAge(folded) : folded;
   }, [drawn, boxes, isFolded]);
   if (answer.parent.length < 2)
-    return <Empty title="Nothing to draw" why="No block of this window passes the filters. Widen the window or take a filter away." />;
+    return <NoBlocks state={state} ask={ask} />;
   return (
     <>
       <Flame columns={columns} isFiner={drawn !== answer} onNear={onNear} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
              isUpward={get(state, "layout") === "flame"} onZoom={(zoom, how) => ask.go({ set: { zoom: zoom === "" ? null : zoom } }, how)}
              itemsFor={(tree, box) => boxItems(ask, tree, box, boxes)} onOpen={boxes === "function" || boxes === "line" ? (tree, box) => openBox(ask, tree, box) : undefined} />
-      <FlameKeys of={answer} />
+      <FlameKeys of={columns.is_by_age ? columns : answer} />
+      {answer.age_unknown !== null && <p class="quiet" role="status">{answer.age_unknown}</p>}
       {answer.doubts.map((doubt) => <p class="quiet" key={doubt}>{doubt}</p>)}
     </>
   );

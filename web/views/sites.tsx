@@ -5,6 +5,7 @@ import { hasSource, type ViewProps } from "../api/ask";
 import type { Table as TableAnswer } from "../api/table";
 import { useAnswer } from "../api/use";
 import { FILE_GROUPS } from "../model/columns_table";
+import { tableSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { formatSort, parseSort } from "../model/table_rows";
 import { count } from "../model/units";
@@ -61,57 +62,61 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
   const pick = get(state, "pick");
   const filter = get(state, "search") ?? "";
   const words = GROUP_WORDS[groupBy] ?? groupBy;
+  const sentence = useMemo(() => tableSentence(answer, isSampled), [answer, isSampled]);
   return (
-    <Table
-      label={`Memory by ${words}`}
-      n={answer.rows}
-      columns={columns}
-      sort={parseSort(get(state, "sort"), answer.metric)}
-      onSort={(sort) => ask.go({ set: { sort: formatSort(sort) } })}
-      filter={filter}
-      text={text}
-      isPicked={(row) => pick !== undefined && pickOf(row) === pick}
-      onOpen={(row) => {
-        const to = pickOf(row), file = answer.names[answer.file[row]] ?? "", line = answer.line[row], label = answer.names[answer.label[row]] ?? "";
-        if (to) ask.go({ set: { pick: to } });
-        else if (answer.group_by === "line" && file !== "" && line > 0 && !ask.isFile) ask.go({ view: "source", set: { what: `${file}:${line}` } });
-        else if (answer.group_by === "crate" && label !== "") ask.go({ set: { "group-by": "function", search: label, sort: null } });
-      }}
-      onKey={(event, row) => {
-        const name = answer.names[answer.function[row]] ?? "";
-        if (event.key !== "s" || !isCode(answer) || !hasSource(ask, name)) return false;
-        ask.go({ view: "source", set: { what: name } });
-        return true;
-      }}
-      tools={
-        <>
-          <label class="field">
-            group by{" "}
-            <select value={groupBy} onChange={(event) => ask.go({ set: { "group-by": event.currentTarget.value, sort: null } })}>
-              {ask.trace.group_by.filter((name) => !ask.isFile || (FILE_GROUPS as readonly string[]).includes(name)).map((name) => (
-                <option key={name} value={name}>{GROUP_WORDS[name] ?? name}</option>
-              ))}
-            </select>
-          </label>
-          <input
-            class="field-text"
-            type="search"
-            placeholder="type to filter"
-            aria-label="Filter the rows"
-            value={filter}
-            onKeyDown={(event) => {
-              if (event.key !== "ArrowDown" && event.key !== "Enter") return;
-              event.preventDefault();
-              event.currentTarget.closest(".table")?.querySelector<HTMLElement>("[role=grid]")?.focus();
-            }}
-            onInput={(event) => ask.go({ set: { search: event.currentTarget.value || null } }, "replace")}
-          />
-        </>
-      }
-      note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
-      empty={
-        <NoBlocks state={state} ask={ask} />
-      }
-    />
+    <>
+      {sentence !== null && <p class="first-sentence">{sentence}</p>}
+      <Table
+        label={`Memory by ${words}`}
+        n={answer.rows}
+        columns={columns}
+        sort={parseSort(get(state, "sort"), answer.metric)}
+        onSort={(sort) => ask.go({ set: { sort: formatSort(sort) } })}
+        filter={filter}
+        text={text}
+        isPicked={(row) => pick !== undefined && pickOf(row) === pick}
+        onOpen={(row) => {
+          const to = pickOf(row), file = answer.names[answer.file[row]] ?? "", line = answer.line[row], label = answer.names[answer.label[row]] ?? "";
+          if (to) ask.go({ set: { pick: to } });
+          else if (answer.group_by === "line" && file !== "" && line > 0 && !ask.isFile) ask.go({ view: "source", set: { what: `${file}:${line}` } });
+          else if (answer.group_by === "crate" && label !== "") ask.go({ set: { "group-by": "function", search: label, sort: null } });
+        }}
+        onKey={(event, row) => {
+          const name = answer.names[answer.function[row]] ?? "";
+          if (event.key !== "s" || !isCode(answer) || !hasSource(ask, name)) return false;
+          ask.go({ view: "source", set: { what: name } });
+          return true;
+        }}
+        tools={
+          <>
+            <label class="field">
+              group by{" "}
+              <select value={groupBy} onChange={(event) => ask.go({ set: { "group-by": event.currentTarget.value, sort: null } })}>
+                {ask.trace.group_by.filter((name) => !ask.isFile || (FILE_GROUPS as readonly string[]).includes(name)).map((name) => (
+                  <option key={name} value={name}>{GROUP_WORDS[name] ?? name}</option>
+                ))}
+              </select>
+            </label>
+            <input
+              class="field-text"
+              type="search"
+              placeholder="type to filter"
+              aria-label="Filter the rows"
+              value={filter}
+              onKeyDown={(event) => {
+                if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+                event.preventDefault();
+                event.currentTarget.closest(".table")?.querySelector<HTMLElement>("[role=grid]")?.focus();
+              }}
+              onInput={(event) => ask.go({ set: { search: event.currentTarget.value || null } }, "replace")}
+            />
+          </>
+        }
+        note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
+        empty={
+          <NoBlocks state={state} ask={ask} />
+        }
+      />
+    </>
   );
 }

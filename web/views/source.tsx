@@ -6,10 +6,11 @@ import type { Source, SourceFile } from "../api/source";
 import type { Figures } from "../api/common";
 import { useAnswer } from "../api/use";
 import { picked, plainText } from "../model/pick";
+import { sourceSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
-import { place, shortName } from "../model/spread";
-import { amount, bytes, count, share } from "../model/units";
+import { shortName } from "../model/spread";
+import { amount, bytes, count } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty, NoBlocks } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -84,16 +85,10 @@ const METRIC_WORDS: Readonly<Record<string, string>> = {
 };
 
 function SourceFiles({ source, ask, state }: { source: Source } & ViewProps) {
-  const unit = unitOf(source.metric);
-  const whole = source.totals.value;
+  const sentence = sourceSentence(source, ask.trace.mode !== "exact");
   return (
     <>
-      {source.total && (
-        <h1 class="headline">
-          {visible(source.function ?? place(source.files[0]?.file ?? "", source.line ?? 0))}, with what it calls: {amount(source.total.value, unit)}, {share(source.total.value, whole)} of{" "}
-          {amount(whole, unit)} {METRIC_WORDS[source.metric] ?? source.metric}.
-        </h1>
-      )}
+      {sentence !== null && <h1 class="headline">{sentence}</h1>}
       {source.files.length === 0 && <Empty title="No source lines" why="Its call paths have no line numbers. Lines come from debug information: build with -g, or give debug files to silt symbolize." />}
       {source.files.map((file) => (
         <Listing key={file.file} file={file} metric={source.metric} ask={ask} state={state} />

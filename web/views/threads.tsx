@@ -7,11 +7,12 @@ import { useAnswer } from "../api/use";
 import { hasSource } from "../api/ask";
 import { frameName } from "../model/frame_name";
 import { processTree, timeTicks } from "../model/process_tree";
+import { threadsSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration, plural, share } from "../model/units";
+import { bytes, count, duration } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -19,16 +20,18 @@ import { Pending } from "../widgets/pending";
 import { Table, type Column } from "../widgets/table";
 
 export function ThreadsView({ state, ask }: ViewProps) {
-  const asked = useAnswer(ask, "threads", question(state, { by: null }));
+  // Of many events only once it is asked for: a pass over a hundred million takes seconds.
+  const [isWhole, setWhole] = useState(false);
+  const asked = useAnswer(ask, "threads", question(state, { by: null, full: isWhole }));
   return (
     <Pending of={asked}>
       {(answer) => (
         <div class="threads">
-          <h1 class="headline">{visible(sentence(answer))}</h1>
+          <h1 class="headline">{threadsSentence(answer)}</h1>
           {answer.note !== null && <p class="quiet">{answer.note}</p>}
           <section>
             <h2>Threads</h2>
-            <ThreadTable answer={answer} state={state} ask={ask} />
+            <ThreadTable answer={answer} state={state} ask={ask} onWhole={() => setWhole(true)} />
           </section>
           <section>
             <h2>Processes</h2>
@@ -44,22 +47,9 @@ export function ThreadsView({ state, ask }: ViewProps) {
   );
 }
 
-function sentence(a: Threads): string {
-  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.pids_in_all, "process", "processes")}`;
-  if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.pids_in_all, "process", "processes")}.`;
-  if (!a.has_figures || a.threads.length === 0) return `${who}.`;
-  const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
-  const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);
-  const foreign = a.threads.reduce((sum, thread) => sum + (thread.freed_for_others ?? 0), 0);
-  const frees = a.threads.reduce((sum, thread) => sum + (thread.frees ?? 0), 0);
-  const about = a.is_estimate ? "about " : "";
-  const first = a.threads.length > 1 && all > 0 ? `: ${most.name || most.tid} made ${share(most.allocations ?? 0, all)} of the ${about}${count(all)} allocations` : `, ${about}${plural(all, "allocation")}`;
-  return `${who}${first}${foreign > 0 && frees > 0 ? `; ${plural(foreign, "block")} of ${count(frees)} freed came from another thread` : ""}.`;
-}
-
 // ---- threads -------------------------------------------------------------------------------------
 
-function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
+function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole: () => void } & ViewProps) {
   const [sort, setSort] = useState<Sort>(parseSort("allocations", "allocations"));
   const rows = answer.threads;
   const hasSeveral = new Set(rows.map((t) => t.process)).size > 1;
@@ -85,7 +75,7 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
   return (
     <>
-      {!answer.has_figures && <NoFigures state={state} ask={ask} />}
+      {!answer.has_figures && <NoFigures state={state} ask={ask} onWhole={onWhole} />}
       <Table
         label="Threads"
         n={rows.length}
@@ -105,12 +95,18 @@ function ThreadTable({ answer, state, ask }: { answer: Threads } & ViewProps) {
 }
 
 /** Figures by thread come from events: they may be gone, never have been there, or be too many. */
-function NoFigures({ state, ask }: ViewProps) {
+function NoFigures({ state, ask, onWhole }: { onWhole: () => void } & ViewProps) {
   const { trace } = ask;
   const from_s = windowOf(state, trace)?.from_s ?? 0;
   if (!trace.has_events) return <p class="notice">The recording has totals and no events, so figures by thread are unknown.</p>;
   if (ask.isFile) return <p class="notice">Figures by thread are not in this file: start silt view FILE to see them.</p>;
-  if (from_s >= trace.detail_from_s) return <p class="notice">Figures by thread would need more than 4 million events to be read. Choose a shorter window to see them.</p>;
+  if (from_s >= trace.detail_from_s)
+    return (
+      <p class="notice">
+        Figures by thread need more than 4 million events to be read. Choose a shorter window, or{" "}
+        <button type="button" class="link" onClick={onWhole}>read them all</button>.
+      </p>
+    );
   return (
     <p class="notice">
       Figures by thread are known from {duration(trace.detail_from_s)} on: the trace was limited in size, and the events before are gone.{" "}

@@ -3,11 +3,12 @@
 import { useMemo } from "preact/hooks";
 import { Refused, type Ask, type ViewProps } from "../api/ask";
 import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../api/tree";
-import { useAnswer } from "../api/use";
-import { frameName, nearText } from "../model/frame_name";
+import { useAnswer, useSaid } from "../api/use";
+import { frameName, nearText, shownName } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
+import { treeSentence } from "../model/sentence";
 import { get, question, type State } from "../model/state";
-import { growRows } from "../model/tree_rows";
+import { growRows, withoutEmptyRests } from "../model/tree_rows";
 import { bytes, count, plural, share, signedBytes } from "../model/units";
 import { visible } from "../model/visible";
 import { copyText } from "../widgets/clipboard";
@@ -36,6 +37,7 @@ export function TreeView({ state, ask }: ViewProps) {
     : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
   const answered = useAnswer(ask, "shaped", keys);
   const checked = useMemo(() => checkedTree(answered.answer), [answered.answer]);
+  const sentence = useSaid({ ...answered, ...checked, error: answered.error ?? checked.error }, (answer) => treeSentence(answer, shape, ask.trace.mode !== "exact", about));
   const choose = (to: Shape): void => {
     const isToo = to === "callers" || to === "callees";
     ask.go({ set: { shape: to === "tree" ? null : to, callers: to === "callers" ? about : null, callees: to === "callees" ? about : null, ...(isToo ? {} : { callers: null, callees: null }) } });
@@ -43,6 +45,7 @@ export function TreeView({ state, ask }: ViewProps) {
   return (
     <div class="flame-view">
       <div class="flame-head switches">
+        {sentence && <p class="first-sentence">{sentence}</p>}
         <Choice label="What is on top" value={shape} of={SHAPES} onChoose={choose} />
         {isAround && (
           <form onSubmit={(e) => { e.preventDefault(); ask.go({ set: { [shape]: new FormData(e.currentTarget).get("function")?.toString() ?? "" } }); }}>
@@ -67,7 +70,7 @@ function checkedTree(answer: unknown): { answer: TreeAnswer | null; error: Refus
 }
 
 function nameOf(node: TreeNode): string {
-  return node.rest_of_children !== undefined ? plural(node.rest_of_children, "more", "more") : visible(frameName(node) || (node.module ? `code of ${node.module}` : "no call path"));
+  return node.rest_of_children !== undefined ? plural(node.rest_of_children, "more", "more") : visible(shownName(node) || (node.module ? `code of ${node.module}` : "no call path"));
 }
 
 function placeOf(node: TreeNode): string {
@@ -85,7 +88,8 @@ function besideOf(node: TreeNode, metric: string): number {
 }
 
 function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: Ask }) {
-  const { nodes, metric } = answer;
+  const { metric } = answer;
+  const nodes = useMemo(() => withoutEmptyRests(answer.nodes, metric), [answer]);
   const isAbout = get(state, "callers") ?? get(state, "callees") ?? "";
   const places = useMemo(() => new Map(nodes.map((node, i) => [node.id, i])), [nodes]);
   const value = useMemo(() => nodes.map((node) => node.total.value), [nodes]);
@@ -107,7 +111,7 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
     <>
       <Tree label="Call paths" tree={tree} value={value} heading="function" found={found}
             name={(i) => <><Name text={nameOf(nodes[i]!)} /> <span class="quiet tree-place">{nearText(nodes[i]!) !== "" ? <span title="The nearest name before it: the function itself has none">{visible(nearText(nodes[i]!))}</span> : placeOf(nodes[i]!)}{nodes[i]!.inlined ? ", inlined" : ""}</span></>}
-            title={(i) => nameOf(nodes[i]!)}
+            title={(i) => visible(frameName(nodes[i]!)) || nameOf(nodes[i]!)}
             columns={[
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
               { title: "share", hint: "of the window", cell: (i) => share(Math.abs(value[i]!), whole) },

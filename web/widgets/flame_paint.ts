@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws the boxes of a layout on a canvas.
 import { cut } from "../model/cut";
-import { blend, changeHue, HUE, parseColour, SHADES, SHADE_OPACITY, type Rgb } from "../model/flame_colour";
+import { blend, changeHue, HUE, isStrong, parseColour, SHADES, SHADE_OPACITY, type Rgb } from "../model/flame_colour";
 import { sumOf, type Layout } from "../model/flame_layout";
 import { FOUND, isRest, MARK, nameOf, type FlameTree, type Found } from "../model/flame_tree";
 import { boxLabel, figuresOf, moreLabel } from "../model/flame_words";
@@ -168,7 +168,7 @@ function fillOf(scene: Scene, k: number): string {
   if (state === FOUND)
     return palette.found;
   const hue = c.hue[box] ?? HUE.noPath;
-  const isPale = ((c.marks[box] ?? 0) & MARK.unnamed) !== 0 && !c.is_change;
+  const isPale = ((c.marks[box] ?? 0) & MARK.unnamed) !== 0 && !c.is_change && c.is_by_age !== true;
   return (state === 0 && box !== 0 ? palette.dim : isPale ? palette.pale : palette.fill)[hue * SHADES + (c.shade[box] ?? 0)] ?? palette.quiet;
 }
 
@@ -181,7 +181,7 @@ function inkOf(scene: Scene, k: number): string {
   if (isDim)
     return palette.quiet;
   const hue = l.more[k] === 0 ? tree.columns.hue[box] : HUE.rest;
-  return hue === HUE.gone || hue === HUE.fresh ? palette.inkOnGone : palette.ink;
+  return hue !== undefined && isStrong(hue) ? palette.inkOnGone : palette.ink;
 }
 
 /** Inlined functions are italic, async ones bold. */

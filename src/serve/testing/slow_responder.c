@@ -85,6 +85,11 @@ static int answer(void *ctx, size_t seat, const struct responder_question *q, st
         return 0;
 }
 
+static bool is_quick(void *ctx, const char *name, const char *keys) {
+        (void)ctx, (void)keys;
+        return strcmp(name, "trace") == 0;
+}
+
 static int refresh(void *ctx, struct err *reterr) {
         struct slow_responder *d = ctx;
 
@@ -110,6 +115,7 @@ static bool is_growing(void *ctx) {
 struct responder slow_responder_table(struct slow_responder *d) {
         return (struct responder){.ctx = d,
                                   .answer = answer,
+                                  .is_quick = is_quick,
                                   .refresh = refresh,
                                   .version = version,
                                   .has_news = has_news,
