@@ -227,7 +227,7 @@ static const char *const kind_names[ANSWER_N_KINDS + 1] = {
         [ANSWER_TRACE] = "trace",   [ANSWER_REPORT] = "report",   [ANSWER_TIMELINE] = "timeline",
         [ANSWER_FLAME] = "flame",   [ANSWER_TABLE] = "table",     [ANSWER_DETAIL] = "detail",
         [ANSWER_SOURCE] = "source", [ANSWER_HEAT] = "heat",       [ANSWER_THREADS] = "threads",
-        [ANSWER_DIFF] = "diff",     [ANSWER_COLUMNS] = "columns",
+        [ANSWER_DIFF] = "diff",     [ANSWER_COLUMNS] = "columns", [ANSWER_HOLDERS] = "holders",
 };
 
 static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *reterr) = {
@@ -236,7 +236,7 @@ static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *rete
         [ANSWER_TABLE] = answer_table,       [ANSWER_DETAIL] = answer_detail,
         [ANSWER_SOURCE] = answer_source,     [ANSWER_HEAT] = answer_heat,
         [ANSWER_THREADS] = answer_threads,   [ANSWER_DIFF] = answer_diff,
-        [ANSWER_COLUMNS] = answer_columns,
+        [ANSWER_COLUMNS] = answer_columns,   [ANSWER_HOLDERS] = answer_holders,
 };
 
 const char *const *answer_names(void) {

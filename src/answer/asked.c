@@ -54,7 +54,7 @@ static const struct {
         [KEY_OLD_PROCESS] = {"old-process", FOR_TWO},
         [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
-        [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE},
+        [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE | 1 << ANSWER_HOLDERS},
         [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
         [KEY_AGES] = {"ages", 1 << ANSWER_FLAME},
 };

@@ -24,6 +24,7 @@ enum answer_kind {
         ANSWER_THREADS,
         ANSWER_DIFF,
         ANSWER_COLUMNS,
+        ANSWER_HOLDERS,
         ANSWER_N_KINDS,
 };
 

@@ -143,6 +143,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_seconds(j, "detail_from_s", v->detail_from_ns);
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
         json_put_uint(j, "events", v->n_events);
+        json_put_uint(j, "graphs", query_n_graphs(q));
         put_limits(j, q, is_growing);
         put_processes(j, q, a);
         put_marks(j, v);

@@ -5,6 +5,7 @@
 #include "answer/answers.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
+#include "keep/holders.h"
 #include "report/report.h"
 #include "source/source.h"
 
@@ -21,6 +22,13 @@ int answer_source(struct question *k, struct err *reterr) {
         o.what = k->asked->what;
         o.is_full = k->asked->request.full;
         return source_write(k->out, k->q, &o, reterr);
+}
+
+/* `what`: functions whose blocks' ways from the roots are told, too. */
+int answer_holders(struct question *k, struct err *reterr) {
+        struct holders_options o = {.view = k->options, .why = k->asked->what};
+
+        return holders_write(k->out, k->q, k->frames.names, &o, reterr);
 }
 
 /* ---- two sides ------------------------------------------------------------------------------------- */

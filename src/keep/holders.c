@@ -150,19 +150,19 @@ uint32_t holders_way(const struct site_tree *t, uint32_t *ret, uint32_t max) {
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-static int open_before(struct holders *h, struct opened *now, struct opened *old, size_t graph_idx,
+static int open_before(struct holders *h, struct query *q, struct opened *old, size_t graph_idx,
                        struct err *reterr) {
         struct frame_names names = h->names;
         size_t i;
         int r;
 
         if (!h->options->old_path) {
-                i = held_graph_newest(now->q, h->now.info.process, graph_idx);
+                i = held_graph_newest(q, h->now.info.process, graph_idx);
                 if (i == SIZE_MAX)
                         return 0;
-                r = held_graph_open(&h->before, now->q, &names, i, &h->texts, reterr);
+                r = held_graph_open(&h->before, q, &names, i, &h->texts, reterr);
         } else {
-                r = opened_init_beside(old, h->options->old_path, now->names, reterr);
+                r = opened_init_beside(old, h->options->old_path, names.names, reterr);
                 if (r < 0)
                         return r;
                 names.q = old->q;
@@ -176,23 +176,23 @@ static int open_before(struct holders *h, struct opened *now, struct opened *old
         return holder_growth_find(&h->before.holders.tree, &h->now.holders.tree, &h->growth);
 }
 
-static int gather(struct holders *h, struct opened *now, struct opened *old, struct err *reterr) {
+static int gather(struct holders *h, struct query *q, struct opened *old, struct err *reterr) {
         uint32_t process = h->options->view.resolved->scope.process;
-        size_t i = held_graph_newest(now->q, process, SIZE_MAX);
+        size_t i = held_graph_newest(q, process, SIZE_MAX);
         int r;
 
-        if (i == SIZE_MAX && query_n_graphs(now->q))
+        if (i == SIZE_MAX && query_n_graphs(q))
                 return err_set(
                         reterr, -ENOENT,
                         "it has no graph of that process: take one with 'silt snapshot PID --graph'");
-        r = held_graph_open(&h->now, now->q, &h->names, i == SIZE_MAX ? 0 : i, &h->texts, reterr);
+        r = held_graph_open(&h->now, q, &h->names, i == SIZE_MAX ? 0 : i, &h->texts, reterr);
         if (r < 0)
                 return r;
-        r = open_before(h, now, old, i, reterr);
+        r = open_before(h, q, old, i, reterr);
         if (r < 0)
                 return r;
-        find_site_growth(h, now->q, h->now.info.time_ns / 2, &h->site_growth[0]);
-        find_site_growth(h, now->q, h->now.info.time_ns / 4 * 3, &h->site_growth[1]);
+        find_site_growth(h, q, h->now.info.time_ns / 2, &h->site_growth[0]);
+        find_site_growth(h, q, h->now.info.time_ns / 4 * 3, &h->site_growth[1]);
         return h->options->why ? find_why(h, reterr) : 0;
 }
 
@@ -220,7 +220,7 @@ int holders_print(FILE *out, const struct holders_options *options, struct err *
                 r = show_resolve(&o.view, now.q, REQUEST_ALL, &resolved, reterr);
         h.names = (struct frame_names){.q = now.q, .names = now.names, .is_full = o.is_full};
         if (r >= 0)
-                r = gather(&h, &now, &old, reterr);
+                r = gather(&h, now.q, &old, reterr);
         opened_end_progress(&now);
         if (r >= 0 && o.view.json)
                 holders_json(out, &h);
@@ -231,5 +231,20 @@ int holders_print(FILE *out, const struct holders_options *options, struct err *
         if (o.old_path)
                 opened_done(&old);
         opened_done(&now);
+        return r;
+}
+
+int holders_write(FILE *out, struct query *q, struct names *names, const struct holders_options *o,
+                  struct err *reterr) {
+        struct holders h = {.options = o,
+                            .names = {.q = q, .names = names, .is_full = o->is_full}};
+        int r;
+
+        site_texts_init(&h.texts);
+        h.texts.has_lines = true;
+        r = gather(&h, q, NULL, reterr);
+        if (r >= 0)
+                holders_json(out, &h);
+        holders_done(&h);
         return r;
 }

@@ -14,4 +14,8 @@ struct holders_options {
 };
 #define HOLDERS_OPTIONS_DEFAULT ((struct holders_options){.view = SHOW_OPTIONS_DEFAULT})
 
+/* The same as JSON, of a trace that is open; o->view is resolved, and there is no old_path. */
+int holders_write(FILE *out, struct query *q, struct names *names, const struct holders_options *o,
+                  struct err *reterr);
+
 int holders_print(FILE *out, const struct holders_options *o, struct err *reterr);

@@ -72,6 +72,7 @@ static void put_group(struct json *j, const struct holders *h, const struct site
                       uint32_t number, uint32_t parent) {
         const struct site_group *x = &t->groups[number];
         bool is_holders = t == &h->now.holders.tree;
+        struct str label = {0};
         uint64_t age_ns = is_holders ? held_graph_age_ns(&h->now, number) : 0;
         double per_s;
 
@@ -82,6 +83,9 @@ static void put_group(struct json *j, const struct holders *h, const struct site
         else
                 json_uint(j, parent);
         put_identity(j, h, &h->now, x);
+        holders_add_name(h, &h->now, t, number, true, &label);
+        json_put_string(j, "label", str_text(&label));
+        str_done(&label);
         json_put_uint(j, "blocks", x->n_blocks);
         json_put_uint(j, "bytes", x->own_bytes);
         json_put_uint(j, "tree_blocks", x->tree_blocks);
@@ -192,11 +196,15 @@ static void put_why(struct json *j, const struct holders *h) {
 void holders_json(FILE *out, const struct holders *h) {
         const struct held_graph *g = &h->now;
         const struct site_group *all = &g->holders.tree.groups[0];
+        struct str sentence = {0};
         struct json j;
 
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.holders/1");
+        holders_add_sentence(h, true, &sentence);
+        json_put_string(&j, "sentence", str_text(&sentence));
+        str_done(&sentence);
         json_put_uint(&j, "pid", query_view(h->names.q)->processes[g->info.process].start.pid);
         json_put_double(&j, "at_s", (double)g->info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);

@@ -201,7 +201,7 @@ static void add_share(struct str *to, uint64_t part, uint64_t all) {
                 str_addf(to, "%.*f %%", pct > 99 || pct < 10 ? 1 : 0, MIN(pct, 99.9));
 }
 
-static void add_sentence(const struct holders *h, bool utf8, struct str *to) {
+void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         const struct held_graph *g = &h->now;
         const struct site_tree *t = &g->holders.tree;
         uint32_t way[HOLDERS_MAX_WAY], n = holders_way(t, way, HOLDERS_MAX_WAY);
@@ -355,7 +355,7 @@ void holders_text(FILE *out, const struct holders *h) {
                 holders_why_text(&s, h);
                 return;
         }
-        add_sentence(h, s.utf8, &text);
+        holders_add_sentence(h, s.utf8, &text);
         style_wrap(&s, str_text(&text), 0);
         if (h->has_before)
                 holders_growth_text(&s, h);

@@ -34,6 +34,9 @@ bool holders_rate(const struct holders *h, uint32_t group, double *ret_per_s);
 void holders_add_name(const struct holders *h, const struct held_graph *g,
                       const struct site_tree *t, uint32_t group, bool utf8, struct str *to);
 
+/* What the answer begins with: who holds most, and how. */
+void holders_add_sentence(const struct holders *h, bool utf8, struct str *to);
+
 void holders_text(FILE *out, const struct holders *h);
 void holders_why_text(const struct style *s, const struct holders *h);
 void holders_growth_text(const struct style *s, const struct holders *h);

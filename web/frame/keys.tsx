@@ -6,7 +6,7 @@ import { get, VIEWS, type State } from "../model/state";
 import { nudge, timeText, windowOf } from "../model/window";
 
 const KEYS: readonly (readonly [keys: string, means: string])[] = [
-  ["1 – 8", "Overview, Flame, Tree, Sites, Source, Blocks, Threads, Compare"],
+  ["1 – 9", "Overview, Flame, Tree, Sites, Source, Blocks, Threads, Compare, Holders"],
   ["/", "search names"],
   ["+", "add a filter"],
   ["[  ]", "move the window back, forward; with Shift by a whole window"],

@@ -8,6 +8,7 @@ import { timeText } from "../model/window";
 import { BlocksView } from "../views/blocks";
 import { CompareView } from "../views/compare";
 import { FlameView } from "../views/flame";
+import { HoldersView } from "../views/holders";
 import { OverviewView } from "../views/overview";
 import { SitesView } from "../views/sites";
 import { SourceView } from "../views/source";
@@ -32,6 +33,7 @@ const VIEW: Record<ViewName, (props: ViewProps) => preact.JSX.Element | null> = 
   blocks: BlocksView,
   threads: ThreadsView,
   compare: CompareView,
+  holders: HoldersView,
 };
 
 export function titleOf(view: ViewName): string {

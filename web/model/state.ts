@@ -2,7 +2,7 @@
 // What is chosen, and the address that says it: `#flame?process=all&from=12.4s&by=peak&function=^Cache::`.
 // The only place that reads and writes the fragment. docs/page.md, "State".
 
-export const VIEWS = ["overview", "flame", "tree", "sites", "source", "blocks", "threads", "compare"] as const;
+export const VIEWS = ["overview", "flame", "tree", "sites", "source", "blocks", "threads", "compare", "holders"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export type Pair = readonly [key: string, value: string];
@@ -26,7 +26,7 @@ const SCOPE = ["process", "from", "to", "at", "by"] as const;
 
 /** The page's own: no question carries them. `group-by` is asked by the views that group. */
 export const OWN = [
-  "search", "pick", "zoom", "sort", "see", "stack", "old-from", "old-to", "old-process", "against", "reverse", "group-by", "what", "shape",
+  "search", "pick", "zoom", "sort", "see", "stack", "old-from", "old-to", "old-process", "against", "reverse", "group-by", "what", "what-held", "shape",
   "callers", "callees", "layout", "colour", "full", "fold", "boxes", "columns",
 ] as const;
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// silt.holders/1: who keeps memory, as `silt holders --json` prints it. The first holder is everything that is held; parents come before children.
+import { array, literal, nullable, number, object, string, type Checked } from "./check";
+import { optional, said, stack } from "./common";
+
+const amount = object({ bytes: number, blocks: number });
+
+const holder = object({
+  parent: nullable(number), kind: string, label: string, type: optional(string), stack: optional(stack), blocks: number, bytes: number,
+  tree_blocks: number, tree_bytes: number, retained_bytes: optional(number), oldest_s: optional(nullable(number)), blocks_per_s: optional(nullable(number)),
+});
+export type Holder = Checked<typeof holder>;
+
+export const holders = object({
+  schema: literal("silt.holders/1"), sentence: said, pid: number, at_s: number, pause_s: number, unread_bytes: number,
+  live: amount, held: amount, held_from_several: amount, held_by_nothing: amount, groups_in_all: number, holders: array(holder),
+  why: nullable(object({ function: string, wanted: amount, unreachable: amount, freed: amount, paths: array(holder) })),
+});
+export type Holders = Checked<typeof holders>;
