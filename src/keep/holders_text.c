@@ -125,26 +125,21 @@ static void add_rate(const struct holders *h, uint32_t group, struct str *to) {
                 str_addf(to, ", %+.1f per second", per_s);
 }
 
-/* What it begins with: a place, or the nearest of those that hold the blocks that it begins with. */
-static uint32_t add_begin(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
-                          struct str *to) {
+void holders_add_first(const struct holders *h, uint32_t first, uint32_t second, bool utf8,
+                       struct str *to) {
         const struct site_tree *t = &h->now.holders.tree;
-        uint32_t place = h->now.nearest_of_group[way[0]];
+        uint32_t place = h->now.nearest_of_group[first];
 
-        if (t->groups[way[0]].kind == GROUP_PLACE) {
-                holders_add_name(h, &h->now, t, way[0], utf8, to);
-                if (n > 1)
-                        add_root(h, &h->now, way[1], utf8, to);
-                return 1;
-        }
-        if (place == REACH_NONE)
+        if (t->groups[first].kind == GROUP_PLACE) {
+                holders_add_name(h, &h->now, t, first, utf8, to);
+                add_root(h, &h->now, second, utf8, to);
+        } else if (place == REACH_NONE) {
                 str_add(to, "several places");
-        else
+        } else {
                 style_add_clean(to,
                                 h->texts.pool.items.items[h->now.places.list.items[place].name]);
-        if (place != REACH_NONE)
                 str_add(to, " and others");
-        return 0;
+        }
 }
 
 static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
@@ -152,9 +147,10 @@ static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bo
         const struct site_group *last = &h->now.holders.tree.groups[way[n - 1]];
         const char *arrow = utf8 ? " → " : " -> ";
         uint64_t age_ns = held_graph_age_ns(&h->now, way[n - 1]);
-        uint32_t i = add_begin(h, way, n, utf8, to);
+        uint32_t i = h->now.holders.tree.groups[way[0]].kind == GROUP_PLACE;
         struct unit_text a, b;
 
+        holders_add_first(h, way[0], n > 1 ? way[1] : REACH_NONE, utf8, to);
         for (uint32_t first = i; i < n; i++) {
                 str_add(to, arrow);
                 if (i == first || i + 2 >= n) {
@@ -312,7 +308,8 @@ static void print_tree(const struct style *s, const struct holders *h) {
                 fprintf(s->out, "\n%s%10s %12s %9s %9s  %s%s\n", s->bold, "retained", "blocks",
                         "each", "oldest", "holder", s->plain);
         for (size_t i = 1; i < rows.n; i++)
-                if (!q->max_depth || rows.items[i].depth <= q->max_depth)
+                if ((!q->max_depth || rows.items[i].depth <= q->max_depth) &&
+                    (rows.items[i].group != REACH_NONE || rows.items[i].n_bytes))
                         print_row(s, h, &rows.items[i]);
         vec_free(&rows);
 }

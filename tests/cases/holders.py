@@ -197,6 +197,15 @@ def test_two_traces_say_what_grew(t):
     assert "It grew in static list: 300 more blocks of make_node" in " ".join(r.text.split()), r.text[:300]
 
 
+def test_of_a_process(t):
+    """A pid that is recorded: the graph is taken then."""
+    with Program(t) as p:
+        text = t.silt.command("holders", str(p.process.pid))
+        assert text.code == 0 and text.text.startswith("static list"), text.text[:200] + text.errors
+        r = t.silt.command("holders", str(os.getpid()))
+        assert r.code == 2 and r.errors.startswith("silt: "), r.errors
+
+
 def test_without_a_graph(t):
     with Program(t):
         pass
@@ -214,3 +223,14 @@ def test_recount(t):
         p.take_graph()
     r = run([tool, t.path("t.silt")], timeout_s=600)
     assert r.code == 0 and "equal" in r.text, r.text + r.errors
+
+
+def test_report_names_the_holder(t):
+    """A finding about a site that grows says who holds its blocks."""
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [t.context.helpers.build("growing_list", ["growing_list.c"])], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    r = t.silt.command("report", trace)
+    assert r.code == 0 and "held by static sessions\n" in r.text, r.text[:1000]
+    text = text_of(t)
+    assert text.startswith("static sessions → 3,000 blocks allocated by open_session") and " per second. " in text, text[:300]
