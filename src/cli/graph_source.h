@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PID|FILE of commands that show what points to what: of a process that is recorded, the recorder takes a graph now. */
+/* PID|FILE of commands that show what points to what: of a process that is recorded, the recorder takes a graph now;
+ * of another one, its blocks are what its allocator knows. */
 #pragma once
 
 #include <stdbool.h>

@@ -45,12 +45,19 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
         frame_stack_done(&x);
 }
 
+/* Its blocks are what its allocator knows: without call paths and ages, told apart by size. */
+static bool is_unrecorded(const struct holders *h) {
+        return !h->now.heap.seqs;
+}
+
 static void add_site(const struct holders *h, const struct site_group *x, bool utf8,
                      struct str *to) {
         uint32_t stack =
                 x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
 
-        if (stack == REACH_NO_SITE)
+        if (is_unrecorded(h))
+                str_addf(to, "blocks of %s", h->texts.pool.items.items[x->site]);
+        else if (stack == REACH_NO_SITE)
                 str_add(to, "code whose call path is unknown");
         else
                 add_requester(h, stack, utf8, to);
@@ -108,6 +115,10 @@ static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struc
                 style_add_clean(to, h->texts.pool.items.items[g->type]);
         else
                 str_addf(to, "block%s", unit_s(g->n_blocks));
+        if (is_unrecorded(h)) {
+                str_addf(to, " of %s", h->texts.pool.items.items[g->site]);
+                return;
+        }
         str_add(to, " allocated by ");
         add_site(h, g, utf8, to);
 }
@@ -226,7 +237,11 @@ static void add_sentence(const struct holders *h, bool utf8, struct str *to) {
         add_share(to, first->tree_bytes, g->all_bytes);
         str_addf(to, " of the %s that ", unit_bytes(&a, g->all_bytes));
         query_add_process_name(h->names.q, g->info.process, to);
-        str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
+        if (is_unrecorded(h))
+                str_add(to,
+                        " holds. It is not being recorded, so these are the blocks of its malloc, without call paths.");
+        else
+                str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
         add_hub(h, way, n, utf8, to);
 }
 
@@ -327,11 +342,9 @@ static void print_rest(const struct style *s, const struct holders *h) {
                          unit_bytes(&a, g->shared_bytes), unit_count(&b, g->shared_blocks),
                          unit_s(g->shared_blocks));
         if (g->unheld_bytes)
-                str_addf(
-                        &text,
-                        "Held by nothing: %s in %s block%s. 'silt leaks' says who allocated them. ",
-                        unit_bytes(&a, g->unheld_bytes), unit_count(&b, g->unheld_blocks),
-                        unit_s(g->unheld_blocks));
+                str_addf(&text, "Held by nothing: %s in %s block%s; 'silt leaks' shows them. ",
+                         unit_bytes(&a, g->unheld_bytes), unit_count(&b, g->unheld_blocks),
+                         unit_s(g->unheld_blocks));
         if (g->heap.unread_bytes)
                 str_addf(&text,
                          "%s could not be read: what only they point to counts as held by nothing.",

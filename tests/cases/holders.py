@@ -202,8 +202,27 @@ def test_of_a_process(t):
     with Program(t) as p:
         text = t.silt.command("holders", str(p.process.pid))
         assert text.code == 0 and text.text.startswith("static list"), text.text[:200] + text.errors
-        r = t.silt.command("holders", str(os.getpid()))
-        assert r.code == 2 and r.errors.startswith("silt: "), r.errors
+
+
+def test_of_a_process_that_nobody_records(t):
+    """Blocks are malloc's, with its own sizes and without call paths; variables have their names."""
+    with Program(t) as p:
+        p.take_graph()
+    own = subprocess.Popen([t.path("holders")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert own.stdout.readline() == b"ready\n"
+        r = t.silt.command("holders", str(own.pid), "--json", "--full")
+        assert r.code == 0, r.errors
+        a = parse(r.text)
+        assert a["recorded"] is False and place(a, "static list")["tree_blocks"] == 2000, a["holders"][:3]
+        assert place(a, "static cache")["tree_blocks"] == 502
+        text = t.silt.command("holders", str(own.pid)).text
+        assert text.startswith("static list → 1,000 blocks of 24 bytes"), text[:200]
+        r = t.silt.command("holders", str(own.pid), "--why", "main")
+        assert r.code == 2 and "not being recorded" in r.errors, r.errors
+    finally:
+        own.kill()
+        own.wait()
 
 
 def test_without_a_graph(t):
