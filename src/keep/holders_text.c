@@ -16,6 +16,22 @@ enum {
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
+/* One that says itself that it allocates ("zmalloc") says nothing more. */
+static void add_via(const struct holders *h, const struct frame_stack *x, bool utf8,
+                    struct str *to) {
+        const struct name_frame *f;
+        struct name_look look;
+
+        if (x->shown.via_idx == NAME_NO_FRAME)
+                return;
+        f = &x->frames.items[x->shown.via_idx];
+        look = name_look(h->names.names, f);
+        if (!f->function[0] || f->guess || name_look_says_allocator(&look))
+                return;
+        str_add(to, " via ");
+        frame_add_function(to, &h->names, f, false, false, utf8);
+}
+
 /* The function that requested the memory, its line, and the library function that it called. */
 static void add_requester(const struct holders *h, uint32_t stack, bool utf8, struct str *to) {
         struct frame_stack x = {0};
@@ -31,13 +47,7 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
                         frame_add_place(&place, f, false);
                 if (place.n)
                         str_addf(to, " (%s)", str_text(&place));
-                if (x.shown.via_idx != NAME_NO_FRAME &&
-                    x.frames.items[x.shown.via_idx].function[0] &&
-                    !x.frames.items[x.shown.via_idx].guess) {
-                        str_add(to, " via ");
-                        frame_add_function(to, &h->names, &x.frames.items[x.shown.via_idx], false,
-                                           false, utf8);
-                }
+                add_via(h, &x, utf8, to);
         } else {
                 str_add(to, "code without a name");
         }
