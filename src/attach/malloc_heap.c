@@ -19,7 +19,8 @@ enum {
         CACHE_LISTS = 64, /* of a thread: tcache */
         CACHE_CHUNK_BYTES = 0x290,
         CACHE_MAX_COUNT = 127,
-        MAPPED_MAX_PAGES = 1 << 20, /* looked at for blocks that are mappings */
+        FIRST_CHUNK_BYTES = 64 << 10, /* from the begin of the heap, at most */
+        MAPPED_MAX_PAGES = 1 << 20,   /* looked at for blocks that are mappings */
 };
 
 #define HEAP_MAX_BYTES                                                                             \
@@ -27,44 +28,29 @@ enum {
 
 typedef VEC(struct memory_span) span_list;
 
+/* What it is read from. */
+struct malloc_memory {
+        struct memory memory;
+        struct memory_span brk; /* the heap that grows by brk; empty: there is none */
+        uint64_t addr;          /* the C library's variables are there, and */
+        const uint64_t *data;   /* these */
+        size_t n_words;
+};
+
 struct mapped {
         VEC(struct malloc_block) list;
         uint64_t n_bytes; /* with headers */
 };
 
 struct walk {
-        struct target target;
-        struct memory memory;
+        const struct memory *memory;
+        struct memory_span brk; /* the heap that grows by brk */
         struct memory_words words;
-        span_list spans;
         struct map free;                 /* chunks in lists that their own flags do not tell */
         VEC(struct malloc_block) chunks; /* the whole of each, header and all, that may be in use */
         uint64_t n_steps_left;           /* no more chunks fit */
         struct malloc_heap *heap;
 };
-
-static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
-        return target_read(ctx, addr, ret, n_bytes);
-}
-
-/* The brk heap, heaps of arenas, mapped chunks: memory of nobody's file. */
-static void find_spans(struct walk *w) {
-        for (size_t i = 0; i < w->target.maps.list.n; i++) {
-                const struct mapping *m = &w->target.maps.list.items[i];
-                struct memory_span *last = w->spans.n ? &w->spans.items[w->spans.n - 1] : NULL;
-
-                if (!m->is_readable || !m->is_writable || m->offset ||
-                    (m->path[0] && m->path[0] != '['))
-                        continue;
-                if (last && last->end == m->begin)
-                        last->end = m->end;
-                else
-                        vec_push(&w->spans, (struct memory_span){m->begin, m->end});
-        }
-        w->memory = (struct memory){read_memory, &w->target, w->spans.items, w->spans.n};
-        w->words = (struct memory_words){.memory = &w->memory, .round = 1};
-        w->n_steps_left = memory_all_bytes(&w->memory) / MIN_CHUNK_BYTES + 1;
-}
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
@@ -97,15 +83,34 @@ static uint64_t end_of_top(struct walk *w, const struct arena_place *a) {
                                                          : 0;
 }
 
-static void walk_main(struct walk *w, const struct arena_place *a) {
-        for (size_t i = 0; i < w->target.maps.list.n; i++) {
-                const struct mapping *m = &w->target.maps.list.items[i];
+/* From header to header one comes to the top. */
+static bool leads_to(struct walk *w, uint64_t at, uint64_t top) {
+        while (at < top) {
+                uint64_t size, n_bytes;
 
-                if (strcmp(m->path, "[heap]") != 0 || a->top < m->begin || a->top >= m->end)
-                        continue;
-                walk_chunks(w, ALIGN_UP(m->begin, (uint64_t)ALIGN_BYTES),
-                            MIN(end_of_top(w, a), m->end));
+                if (!memory_word(&w->words, at + 8, &size))
+                        return false;
+                n_bytes = size & ~(uint64_t)FLAG_BITS;
+                if (size & FLAG_MMAPPED || n_bytes < MIN_CHUNK_BYTES || n_bytes % ALIGN_BYTES ||
+                    n_bytes > top - at)
+                        return false;
+                at += n_bytes;
         }
+        return at == top;
+}
+
+/* Others may have moved the break before malloc did: its first chunk is not always where the heap begins. */
+static void walk_main(struct walk *w, const struct arena_place *a) {
+        uint64_t begin = ALIGN_UP(w->brk.begin, (uint64_t)ALIGN_BYTES), at = begin;
+
+        if (a->top < w->brk.begin || a->top >= w->brk.end)
+                return;
+        while (at < a->top && at - begin < FIRST_CHUNK_BYTES && !leads_to(w, at, a->top))
+                at += ALIGN_BYTES;
+        if (leads_to(w, at, a->top))
+                walk_chunks(w, at, MIN(end_of_top(w, a), w->brk.end));
+        else
+                w->heap->unwalked_bytes += a->top - begin;
 }
 
 /* Its heaps, the last first: each begins with who it belongs to, the heap before, and its size. */
@@ -175,9 +180,9 @@ static bool walk_cache(struct walk *w, const struct malloc_block *c, bool marks)
         uint64_t lists[CACHE_LISTS], n_all = 0;
 
         if (c->size_bytes != CACHE_CHUNK_BYTES ||
-            !target_read(&w->target, c->address + HEADER_BYTES, counts, sizeof(counts)) ||
-            !target_read(&w->target, c->address + HEADER_BYTES + sizeof(counts), lists,
-                         sizeof(lists)))
+            !w->memory->read(w->memory->ctx, c->address + HEADER_BYTES, counts, sizeof(counts)) ||
+            !w->memory->read(w->memory->ctx, c->address + HEADER_BYTES + sizeof(counts), lists,
+                             sizeof(lists)))
                 return false;
         for (unsigned i = 0; i < CACHE_LISTS; i++) {
                 uint64_t at = lists[i];
@@ -230,8 +235,8 @@ static uint64_t mapped_bytes(struct walk *w, uint64_t at, uint64_t end) {
 static void list_mapped(struct walk *w, bool is_thorough, struct mapped *ret) {
         uint64_t n_pages_left = MAPPED_MAX_PAGES;
 
-        for (size_t i = 0; i < w->spans.n; i++)
-                for (uint64_t at = w->spans.items[i].begin, end = w->spans.items[i].end;
+        for (size_t i = 0; i < w->memory->n_spans; i++)
+                for (uint64_t at = w->memory->spans[i].begin, end = w->memory->spans[i].end;
                      at + PAGE_BYTES <= end && n_pages_left; n_pages_left--) {
                         uint64_t n_bytes = mapped_bytes(w, at, end);
 
@@ -281,38 +286,78 @@ static void read_blocks(struct walk *w, const uint64_t *data, uint64_t addr, siz
                         vec_push(&w->heap->blocks, (struct malloc_block){c->address + HEADER_BYTES,
                                                                          c->size_bytes - 8});
         }
-        if (!arenas_read(&w->memory, addr, data, n_words, &sums))
+        if (!arenas_read(w->memory, addr, data, n_words, &sums))
                 sums.has_mmapped = false;
         find_mapped(w, &sums);
 }
 
-bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks) {
+static bool walk_all(struct malloc_heap *h, const struct malloc_memory *m, bool wants_blocks) {
         struct walk *w = calloc(1, sizeof(*w));
-        _cleanup_free_ uint64_t *data = NULL;
-        uint64_t begin, end;
-        bool is_found = false;
+        bool is_found;
 
-        *h = (struct malloc_heap){0};
         if (!w)
                 abort();
-        w->target = (struct target){.pid = pid, .mem_fd = mem_fd};
+        *h = (struct malloc_heap){0};
+        w->memory = &m->memory;
+        w->brk = m->brk;
         w->heap = h;
-        if (target_refresh(&w->target, NULL) == 0 && target_libc_data(&w->target, &begin, &end)) {
-                find_spans(w);
-                data = malloc((size_t)(end - begin));
-                is_found =
-                        data && target_read(&w->target, begin, data, (size_t)(end - begin)) &&
-                        arenas_list(&w->memory, begin, data, (size_t)(end - begin) / 8, &h->arenas);
-                if (is_found && wants_blocks)
-                        read_blocks(w, data, begin, (size_t)(end - begin) / 8);
-        }
-        if (w->target.maps.arena)
-                maps_done(&w->target.maps);
+        w->words = (struct memory_words){.memory = &m->memory, .round = 1};
+        w->n_steps_left = memory_all_bytes(&m->memory) / MIN_CHUNK_BYTES + 1;
+        is_found = arenas_list(&m->memory, m->addr, m->data, m->n_words, &h->arenas);
+        if (is_found && wants_blocks)
+                read_blocks(w, m->data, m->addr, m->n_words);
         memory_words_free(&w->words);
         map_done(&w->free);
         vec_free(&w->chunks);
-        vec_free(&w->spans);
         free(w);
+        return is_found;
+}
+
+/* ---- of a process ------------------------------------------------------------------------------------------------ */
+
+static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
+        return target_read(ctx, addr, ret, n_bytes);
+}
+
+/* The brk heap, heaps of arenas, mapped chunks: memory of nobody's file. */
+static void find_spans(const struct target *t, span_list *ret, struct memory_span *ret_brk) {
+        for (size_t i = 0; i < t->maps.list.n; i++) {
+                const struct mapping *m = &t->maps.list.items[i];
+                struct memory_span *last = ret->n ? &ret->items[ret->n - 1] : NULL;
+
+                if (strcmp(m->path, "[heap]") == 0) /* after a fork it may be several mappings */
+                        *ret_brk = (struct memory_span){ret_brk->end ? ret_brk->begin : m->begin,
+                                                        m->end};
+                if (!m->is_readable || !m->is_writable || m->offset ||
+                    (m->path[0] && m->path[0] != '['))
+                        continue;
+                if (last && last->end == m->begin)
+                        last->end = m->end;
+                else
+                        vec_push(ret, (struct memory_span){m->begin, m->end});
+        }
+}
+
+bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks) {
+        struct target t = {.pid = pid, .mem_fd = mem_fd};
+        _cleanup_free_ uint64_t *data = NULL;
+        struct malloc_memory m = {0};
+        span_list spans = {0};
+        uint64_t end;
+        bool is_found = false;
+
+        *h = (struct malloc_heap){0};
+        if (target_refresh(&t, NULL) == 0 && target_libc_data(&t, &m.addr, &end)) {
+                find_spans(&t, &spans, &m.brk);
+                m.memory = (struct memory){read_memory, &t, spans.items, spans.n};
+                m.n_words = (size_t)(end - m.addr) / 8;
+                m.data = data = malloc((size_t)(end - m.addr));
+                is_found = data && target_read(&t, m.addr, data, (size_t)(end - m.addr)) &&
+                           walk_all(h, &m, wants_blocks);
+        }
+        if (t.maps.arena)
+                maps_done(&t.maps);
+        vec_free(&spans);
         return is_found;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
+#include "cli/graph_source.h"
 #include "cli/help_holders.h"
 #include "cli/missing_names.h"
 #include "keep/holders.h"
@@ -62,7 +63,8 @@ static bool parse(int argc, char **argv, struct holders_words *w, int *ret_exit_
         while (ok && (id = cli_parser_next(&p)) != CLI_END)
                 ok = take_word(w, id, &p);
         if (ok && !w->options.view.path) {
-                cli_parser_error(&p, "no trace given: write 'silt holders FILE'");
+                cli_parser_error(&p,
+                                 "no trace given: write 'silt holders FILE' or 'silt holders PID'");
                 ok = false;
         }
         *ret_exit_status = p.exit_status;
@@ -77,7 +79,10 @@ int cmd_holders(int argc, char **argv) {
         w.options.view.request = &w.request;
         if (parse(argc, argv, &w, &exit_status)) {
                 w.request.rules.with_config = true;
-                r = holders_print(stdout, &w.options, &err);
+                if (cli_is_pid(w.options.view.path))
+                        r = cli_take_graph(w.options.view.path, &w.options.view.path, &err);
+                if (r >= 0)
+                        r = holders_print(stdout, &w.options, &err);
                 cli_say_err(r, &err);
                 exit_status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
         }

@@ -63,7 +63,7 @@ static void *look_up(const char *path, struct query *q) {
         struct err err = {0};
         size_t n = 0, n_symbols, n_modules;
 
-        if (v->n_stacks < 2 || (n_debug_paths == 0 && !lacks_names(v)))
+        if ((v->n_stacks < 2 && !query_n_graphs(q)) || (n_debug_paths == 0 && !lacks_names(v)))
                 return NULL;
         for (size_t i = 0; i < n_debug_paths; i++) {
                 absolute[n] = realpath(debug_paths[i], NULL);

@@ -236,7 +236,10 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         }
         for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++)
                 g->stacks[i] = g->heap.blocks[i].site;
-        site_texts_replace(texts, names, &g->heap);
+        if (g->heap.seqs)
+                site_texts_replace(texts, names, &g->heap);
+        else
+                site_texts_by_size(texts, &g->heap);
         r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
         g->keys = (struct site_keys){.type_of = type_of, .name_of = name_of, .ctx = g};
         if (r == 0)

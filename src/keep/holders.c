@@ -59,6 +59,10 @@ static int find_why(struct holders *h, struct err *reterr) {
         bool *wanted = calloc(MAX(g->n_blocks, 1u), sizeof(bool)), has_any = false;
         int r = wanted ? find_wanted(h, wanted, &has_any, reterr) : -ENOMEM;
 
+        if (r == 0 && !h->now.heap.seqs)
+                r = err_set(
+                        reterr, -EINVAL,
+                        "--why: the process is not being recorded, so its blocks have no call paths: record it with 'silt attach'");
         if (r == 0 && !has_any)
                 r = err_set(reterr, -ENOENT,
                             "--why: no live block was allocated by a function that matches '%s'",

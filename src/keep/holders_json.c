@@ -206,6 +206,8 @@ void holders_json(FILE *out, const struct holders *h) {
         json_put_string(&j, "sentence", str_text(&sentence));
         str_done(&sentence);
         json_put_uint(&j, "pid", query_view(h->names.q)->processes[g->info.process].start.pid);
+        json_key(&j, "recorded");
+        json_bool(&j, g->heap.seqs != NULL);
         json_put_double(&j, "at_s", (double)g->info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", g->heap.unread_bytes);

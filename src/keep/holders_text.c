@@ -16,6 +16,22 @@ enum {
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
+/* One that says itself that it allocates ("zmalloc") says nothing more. */
+static void add_via(const struct holders *h, const struct frame_stack *x, bool utf8,
+                    struct str *to) {
+        const struct name_frame *f;
+        struct name_look look;
+
+        if (x->shown.via_idx == NAME_NO_FRAME)
+                return;
+        f = &x->frames.items[x->shown.via_idx];
+        look = name_look(h->names.names, f);
+        if (!f->function[0] || f->guess || name_look_says_allocator(&look))
+                return;
+        str_add(to, " via ");
+        frame_add_function(to, &h->names, f, false, false, utf8);
+}
+
 /* The function that requested the memory, its line, and the library function that it called. */
 static void add_requester(const struct holders *h, uint32_t stack, bool utf8, struct str *to) {
         struct frame_stack x = {0};
@@ -31,13 +47,7 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
                         frame_add_place(&place, f, false);
                 if (place.n)
                         str_addf(to, " (%s)", str_text(&place));
-                if (x.shown.via_idx != NAME_NO_FRAME &&
-                    x.frames.items[x.shown.via_idx].function[0] &&
-                    !x.frames.items[x.shown.via_idx].guess) {
-                        str_add(to, " via ");
-                        frame_add_function(to, &h->names, &x.frames.items[x.shown.via_idx], false,
-                                           false, utf8);
-                }
+                add_via(h, &x, utf8, to);
         } else {
                 str_add(to, "code without a name");
         }
@@ -45,12 +55,19 @@ static void add_requester(const struct holders *h, uint32_t stack, bool utf8, st
         frame_stack_done(&x);
 }
 
+/* Its blocks are what its allocator knows: without call paths and ages, told apart by size. */
+static bool is_unrecorded(const struct holders *h) {
+        return !h->now.heap.seqs;
+}
+
 static void add_site(const struct holders *h, const struct site_group *x, bool utf8,
                      struct str *to) {
         uint32_t stack =
                 x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
 
-        if (stack == REACH_NO_SITE)
+        if (is_unrecorded(h))
+                str_addf(to, "blocks of %s", h->texts.pool.items.items[x->site]);
+        else if (stack == REACH_NO_SITE)
                 str_add(to, "code whose call path is unknown");
         else
                 add_requester(h, stack, utf8, to);
@@ -108,6 +125,10 @@ static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struc
                 style_add_clean(to, h->texts.pool.items.items[g->type]);
         else
                 str_addf(to, "block%s", unit_s(g->n_blocks));
+        if (is_unrecorded(h)) {
+                str_addf(to, " of %s", h->texts.pool.items.items[g->site]);
+                return;
+        }
         str_add(to, " allocated by ");
         add_site(h, g, utf8, to);
 }
@@ -125,26 +146,21 @@ static void add_rate(const struct holders *h, uint32_t group, struct str *to) {
                 str_addf(to, ", %+.1f per second", per_s);
 }
 
-/* What it begins with: a place, or the nearest of those that hold the blocks that it begins with. */
-static uint32_t add_begin(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
-                          struct str *to) {
+void holders_add_first(const struct holders *h, uint32_t first, uint32_t second, bool utf8,
+                       struct str *to) {
         const struct site_tree *t = &h->now.holders.tree;
-        uint32_t place = h->now.nearest_of_group[way[0]];
+        uint32_t place = h->now.nearest_of_group[first];
 
-        if (t->groups[way[0]].kind == GROUP_PLACE) {
-                holders_add_name(h, &h->now, t, way[0], utf8, to);
-                if (n > 1)
-                        add_root(h, &h->now, way[1], utf8, to);
-                return 1;
-        }
-        if (place == REACH_NONE)
+        if (t->groups[first].kind == GROUP_PLACE) {
+                holders_add_name(h, &h->now, t, first, utf8, to);
+                add_root(h, &h->now, second, utf8, to);
+        } else if (place == REACH_NONE) {
                 str_add(to, "several places");
-        else
+        } else {
                 style_add_clean(to,
                                 h->texts.pool.items.items[h->now.places.list.items[place].name]);
-        if (place != REACH_NONE)
                 str_add(to, " and others");
-        return 0;
+        }
 }
 
 static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bool utf8,
@@ -152,9 +168,10 @@ static void add_way(const struct holders *h, const uint32_t *way, uint32_t n, bo
         const struct site_group *last = &h->now.holders.tree.groups[way[n - 1]];
         const char *arrow = utf8 ? " → " : " -> ";
         uint64_t age_ns = held_graph_age_ns(&h->now, way[n - 1]);
-        uint32_t i = add_begin(h, way, n, utf8, to);
+        uint32_t i = h->now.holders.tree.groups[way[0]].kind == GROUP_PLACE;
         struct unit_text a, b;
 
+        holders_add_first(h, way[0], n > 1 ? way[1] : REACH_NONE, utf8, to);
         for (uint32_t first = i; i < n; i++) {
                 str_add(to, arrow);
                 if (i == first || i + 2 >= n) {
@@ -230,7 +247,11 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         add_share(to, first->tree_bytes, g->all_bytes);
         str_addf(to, " of the %s that ", unit_bytes(&a, g->all_bytes));
         query_add_process_name(h->names.q, g->info.process, to);
-        str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
+        if (is_unrecorded(h))
+                str_add(to,
+                        " holds. It is not being recorded, so these are the blocks of its malloc, without call paths.");
+        else
+                str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
         add_hub(h, way, n, utf8, to);
 }
 
@@ -312,7 +333,8 @@ static void print_tree(const struct style *s, const struct holders *h) {
                 fprintf(s->out, "\n%s%10s %12s %9s %9s  %s%s\n", s->bold, "retained", "blocks",
                         "each", "oldest", "holder", s->plain);
         for (size_t i = 1; i < rows.n; i++)
-                if (!q->max_depth || rows.items[i].depth <= q->max_depth)
+                if ((!q->max_depth || rows.items[i].depth <= q->max_depth) &&
+                    (rows.items[i].group != REACH_NONE || rows.items[i].n_bytes))
                         print_row(s, h, &rows.items[i]);
         vec_free(&rows);
 }
@@ -330,11 +352,9 @@ static void print_rest(const struct style *s, const struct holders *h) {
                          unit_bytes(&a, g->shared_bytes), unit_count(&b, g->shared_blocks),
                          unit_s(g->shared_blocks));
         if (g->unheld_bytes)
-                str_addf(
-                        &text,
-                        "Held by nothing: %s in %s block%s. 'silt leaks' says who allocated them. ",
-                        unit_bytes(&a, g->unheld_bytes), unit_count(&b, g->unheld_blocks),
-                        unit_s(g->unheld_blocks));
+                str_addf(&text, "Held by nothing: %s in %s block%s; 'silt leaks' shows them. ",
+                         unit_bytes(&a, g->unheld_bytes), unit_count(&b, g->unheld_blocks),
+                         unit_s(g->unheld_blocks));
         if (g->heap.unread_bytes)
                 str_addf(&text,
                          "%s could not be read: what only they point to counts as held by nothing.",

@@ -37,6 +37,11 @@ void holders_add_name(const struct holders *h, const struct held_graph *g,
 /* What the answer begins with: who holds most, and how. */
 void holders_add_sentence(const struct holders *h, bool utf8, struct str *to);
 
+/* Appends what a way begins with: a place and where in it, or the nearest of those that hold the blocks that it begins with. second: the
+ * group below it; REACH_NONE: none. */
+void holders_add_first(const struct holders *h, uint32_t first, uint32_t second, bool utf8,
+                       struct str *to);
+
 void holders_text(FILE *out, const struct holders *h);
 void holders_why_text(const struct style *s, const struct holders *h);
 void holders_growth_text(const struct style *s, const struct holders *h);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "keep/site_texts.h"
 
+#include "base/units.h"
+
 void site_texts_init(struct site_texts *t) {
         text_pool_init(&t->pool);
         t->stacks = (struct map){0};
@@ -61,6 +63,26 @@ void site_texts_replace(struct site_texts *t, const struct frame_names *names,
         map_done(&sites);
         map_done(&counts);
         map_done(&most);
+}
+
+void site_texts_by_size(struct site_texts *t, struct heap_graph *h) {
+        struct map sites = {0};
+        struct str text = {0};
+        struct unit_text n;
+
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
+                bool is_new;
+                uint64_t *site = map_put(&sites, h->blocks[i].size_bytes, 0, &is_new);
+
+                if (is_new) {
+                        str_clear(&text);
+                        str_addf(&text, "%s bytes", unit_count(&n, h->blocks[i].size_bytes));
+                        *site = text_pool_add(&t->pool, str_text(&text));
+                }
+                h->blocks[i].site = (uint32_t)*site;
+        }
+        str_done(&text);
+        map_done(&sites);
 }
 
 uint32_t site_texts_stack(const struct site_texts *t, uint32_t site) {

@@ -482,11 +482,14 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
 bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const uint8_t *bytes) {
         uint32_t n_parts =
                 (uint32_t)((g->n_bytes + TRACE_GRPH_PART_BYTES - 1) / TRACE_GRPH_PART_BYTES);
-        size_t must_bytes = w->must.n;
+        size_t must_bytes;
 
         if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX ||
             (w->max_bytes && g->n_bytes > w->max_bytes / WRITER_BOUND_PARTS))
                 return false;
+        /* whoever waited for the graph reads it at once, with the locations that it names */
+        trace_defs_flush(&w->defs, w->packer, &w->must);
+        must_bytes = w->must.n;
         for (uint32_t i = 0; i < n_parts; i++) {
                 uint64_t from = (uint64_t)i * TRACE_GRPH_PART_BYTES;
                 uint8_t head[TRACE_GRPH_HEAD_BYTES] = {0};

@@ -197,6 +197,34 @@ def test_two_traces_say_what_grew(t):
     assert "It grew in static list: 300 more blocks of make_node" in " ".join(r.text.split()), r.text[:300]
 
 
+def test_of_a_process(t):
+    """A pid that is recorded: the graph is taken then."""
+    with Program(t) as p:
+        text = t.silt.command("holders", str(p.process.pid))
+        assert text.code == 0 and text.text.startswith("static list"), text.text[:200] + text.errors
+
+
+def test_of_a_process_that_nobody_records(t):
+    """Blocks are malloc's, with its own sizes and without call paths; variables have their names."""
+    with Program(t) as p:
+        p.take_graph()
+    own = subprocess.Popen([t.path("holders")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert own.stdout.readline() == b"ready\n"
+        r = t.silt.command("holders", str(own.pid), "--json", "--full")
+        assert r.code == 0, r.errors
+        a = parse(r.text)
+        assert a["recorded"] is False and place(a, "static list")["tree_blocks"] == 2000, a["holders"][:3]
+        assert place(a, "static cache")["tree_blocks"] == 502
+        text = t.silt.command("holders", str(own.pid)).text
+        assert text.startswith("static list → 1,000 blocks of 24 bytes"), text[:200]
+        r = t.silt.command("holders", str(own.pid), "--why", "main")
+        assert r.code == 2 and "not being recorded" in r.errors, r.errors
+    finally:
+        own.kill()
+        own.wait()
+
+
 def test_without_a_graph(t):
     with Program(t):
         pass
@@ -214,3 +242,14 @@ def test_recount(t):
         p.take_graph()
     r = run([tool, t.path("t.silt")], timeout_s=600)
     assert r.code == 0 and "equal" in r.text, r.text + r.errors
+
+
+def test_report_names_the_holder(t):
+    """A finding about a site that grows says who holds its blocks."""
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [t.context.helpers.build("growing_list", ["growing_list.c"])], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    r = t.silt.command("report", trace)
+    assert r.code == 0 and "held by static sessions\n" in r.text, r.text[:1000]
+    text = text_of(t)
+    assert text.startswith("static sessions → 3,000 blocks allocated by open_session") and " per second. " in text, text[:300]

@@ -18,7 +18,7 @@ function trace(): unknown {
   });
   return {
     schema: "silt.trace/1", version: 1, file: "server.silt", command: ["./server", "-p", "80"], pid: 4711, duration_s: DURATION_S, mode: "exact", sample_bytes: 0,
-    growing: false, ended: "exit", detail_from_s: 0, has_events: true, events: 20022, limits: ["silt did not see what jemalloc allocates"],
+    growing: false, ended: "exit", detail_from_s: 0, has_events: true, events: 20022, graphs: 0, limits: ["silt did not see what jemalloc allocates"],
     processes: [process("4711", 0, DURATION_S, true), process("4712", 5, 20, false)], processes_in_all: 2, pids_in_all: 2,
     marks: [{ time_s: 12.4, name: "warm", kind: "mark", pid: 4711 }], peak: { time_s: 58.1, bytes: 96 * MIB }, end_live_bytes: 90 * MIB, peak_rss_bytes: 120 * MIB,
     metrics: ["peak", "end", "allocated", "count", "temporary", "growth"], group_by: ["site", "function", "module", "line", "crate", "thread", "size", "process"], old: null,
