@@ -539,11 +539,12 @@ void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *
         *ret_blocks = (uint64_t)live.blocks;
 }
 
-/* Events without a slot that are not yet counted. */
+/* Events without a slot, or of nobody, that are not yet counted. */
 static uint64_t pipeline_n_unslotted(const struct pipeline *p) {
         /* relaxed: a counter; more than this is nonsense */
         uint64_t n = MIN(atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed),
-                         (uint64_t)1 << 40);
+                         (uint64_t)1 << 40) +
+                     p->n_orphans;
 
         return n > p->n_unslotted_told ? n - p->n_unslotted_told : 0;
 }
@@ -559,9 +560,16 @@ static void pipeline_count_unslotted(struct pipeline *p) {
                                     ? p->sites.processes.items[p->sites.main_process]
                                     : NULL;
 
-        if (n == 0 || !f || f->first_thread == TRACE_NO_THREAD)
+        if (n == 0 || !f)
                 return;
         pipeline_check_slice(p);
+        if (f->first_thread == TRACE_NO_THREAD) { /* nothing else of it was seen */
+                f->first_thread =
+                        trace_add_thread(p->config.writer,
+                                         &(struct trace_thread){.process = p->sites.main_process,
+                                                                .start_ns = p->pair.book.now_ns});
+                book_add_thread(&p->pair.book, f->first_thread);
+        }
         sites_counts(&p->sites, f, p->pair.book.now_ns)->n_lost += n;
         trace_put_other(p->config.writer, f->first_thread, p->pair.book.now_ns, TRACE_LOST, n, 0,
                         0);
