@@ -262,8 +262,11 @@ void decode_count_lost(struct pipeline *p, struct slot *s) {
         s->n_lost = 0;
         if (n == 0)
                 return;
-        if (!s->process && !decode_attach(p, s, p->pair.book.now_ns))
+        if (!s->process && ((s->is_broken && !forks_find(p, s->process_idx)) ||
+                            !decode_attach(p, s, p->pair.book.now_ns))) {
+                p->n_orphans += n;
                 return;
+        }
         decode_flush(p);
         decode_lost(p, s, p->pair.book.now_ns, n);
         if (s->is_dead)

@@ -187,6 +187,22 @@ static void test_lost_without_a_slot(void **state) {
         assert_int_equal(stats.n_unslotted, 0);
 }
 
+/* So are those of a slot that names nobody, though nothing else was ever seen. */
+static void test_lost_of_nobody(void **state) {
+        struct setup *s = *state;
+        struct fake_thread nobody;
+
+        pipeline_set_main(s->t.pipeline, 0);
+        fake_add_thread(&s->t, &nobody, FAKE_N_PROCESSES - 1, 777);
+        fake_alloc(&nobody, 1050000, 0x1000, 10, 1);
+        for (int i = 0; i < 5; i++)
+                fake_settle(&s->t);
+        assert_int_equal(s->t.n_broken, 1);
+        pipeline_finish(s->t.pipeline, 2000000);
+        assert_in_range(counts_now(s).n_lost, 1, 20); /* an estimate, made once */
+        assert_int_equal(count_others(s, TRACE_LOST), 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -201,6 +217,7 @@ int main(void) {
                 TEST(test_implicit_free),
                 TEST(test_lost),
                 TEST(test_lost_without_a_slot),
+                TEST(test_lost_of_nobody),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -539,9 +539,16 @@ static void pipeline_count_unslotted(struct pipeline *p) {
                                     ? p->sites.processes.items[p->sites.main_process]
                                     : NULL;
 
-        if (n == 0 || !f || f->first_thread == TRACE_NO_THREAD)
+        if (n == 0 || !f)
                 return;
         pipeline_check_slice(p);
+        if (f->first_thread == TRACE_NO_THREAD) { /* nothing else of it was seen */
+                f->first_thread =
+                        trace_add_thread(p->config.writer,
+                                         &(struct trace_thread){.process = p->sites.main_process,
+                                                                .start_ns = p->pair.book.now_ns});
+                book_add_thread(&p->pair.book, f->first_thread);
+        }
         sites_counts(&p->sites, f, p->pair.book.now_ns)->n_lost += n;
         trace_put_other(p->config.writer, f->first_thread, p->pair.book.now_ns, TRACE_LOST, n, 0,
                         0);

@@ -48,7 +48,8 @@ void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
 uint64_t pipeline_n_unslotted(const struct pipeline *p) {
         /* relaxed: a counter; more than this is nonsense */
         uint64_t n = MIN(atomic_load_explicit(&p->header->n_unslotted_events, memory_order_relaxed),
-                         (uint64_t)1 << 40);
+                         (uint64_t)1 << 40) +
+                     p->n_orphans;
 
         return n > p->n_unslotted_told ? n - p->n_unslotted_told : 0;
 }

@@ -63,7 +63,8 @@ struct pipeline {
         uint64_t leave_time; /* of wire_header; UINT64_MAX: silt stays */
         uint64_t n_records, n_forced, n_marks;
         uint64_t pump_no;
-        uint64_t n_unslotted_told; /* counted as the main process's */
+        uint64_t n_orphans;        /* events that were lost, of a process that is not there */
+        uint64_t n_unslotted_told; /* and those without a slot: counted as the main process's */
         bool is_finishing;         /* what is drained is all: nobody is waited for */
 
         struct pair_event batch[PIPELINE_BATCH];

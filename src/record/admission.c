@@ -198,6 +198,7 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         if (is_emulated)
                 one->exe = realpath(r->config->options->argv[0], NULL)
                                    ?: ""; /* /proc names the emulator */
+        one->program = is_emulated ? 0 : modules_add_program(&r->modules, guest->pid, one->exe);
         recorder_log(r, "pid %d image %u: hooked, entry %u", (int)guest->pid, one->image_number,
                      idx);
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);

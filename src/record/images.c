@@ -202,6 +202,10 @@ static void images_read_command(struct images *l, struct image *one, uint32_t pa
                 exe = before->exe;
         }
         image_set_command(one, exe, args, n_args);
+        before = images_find_process(l, parent);
+        if (before && strcmp(before->exe, one->exe) == 0)
+                one->program =
+                        before->program; /* forked; one that execs is added anew, and asked */
 }
 
 struct image *images_add(struct images *l, uint32_t process_idx, pid_t pid, pid_t said_pid,

@@ -32,6 +32,7 @@ struct image {
         pid_t said_pid; /* as the process itself says: another number in a pid namespace of its own */
         uint32_t image_number; /* 1, 2, … of its pid */
         const char *exe;       /* "" unknown */
+        uint32_t program;      /* its number in modules; 0 unknown */
         const char *const *args;
         uint32_t n_args;
         void *command; /* the memory of both; owned */

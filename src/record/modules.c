@@ -35,27 +35,45 @@ static bool modules_stat(uint32_t pid, const char *path, char ret_reachable[4200
         return is_deleted(path) && stat(ret_reachable, ret) == 0;
 }
 
-static const struct modules_file *modules_find(struct modules *m, uint32_t pid, const char *path) {
+/* The number of the file that is there now; st NULL: there is none. */
+static size_t modules_know(struct modules *m, const char *path, const char *reachable,
+                           const struct stat *st) {
         struct modules_file f = {0};
-        char reachable[4200];
-        struct stat st = {0};
 
-        if (modules_stat(pid, path, reachable, &st)) {
-                f.dev = st.st_dev;
-                f.ino = st.st_ino;
-                f.mtime = st.st_mtime;
+        if (st) {
+                f.dev = st->st_dev;
+                f.ino = st->st_ino;
+                f.mtime = st->st_mtime;
         }
         for (size_t i = 0; i < m->files.n; i++) {
                 const struct modules_file *known = &m->files.items[i];
 
                 if (known->dev == f.dev && known->ino == f.ino && known->mtime == f.mtime &&
                     !strcmp(known->path, path))
-                        return known;
+                        return i;
         }
         f.path = arena_strdup(m->arena, path);
         f.build_id_len = f.ino ? elf_id_read(reachable, f.build_id) : 0;
         vec_push(&m->files, f);
-        return &m->files.items[m->files.n - 1];
+        return m->files.n - 1;
+}
+
+uint32_t modules_add_program(struct modules *m, pid_t pid, const char *exe) {
+        char reachable[64];
+        struct stat st;
+
+        snprintf(reachable, sizeof(reachable), "/proc/%d/exe", (int)pid);
+        return exe[0] && stat(reachable, &st) == 0
+                       ? (uint32_t)modules_know(m, exe, reachable, &st) + 1
+                       : 0;
+}
+
+static const struct modules_file *modules_find(struct modules *m, uint32_t pid, const char *path) {
+        char reachable[4200];
+        struct stat st;
+        bool is_there = modules_stat(pid, path, reachable, &st);
+
+        return &m->files.items[modules_know(m, path, reachable, is_there ? &st : NULL)];
 }
 
 /* The loader's name may be relative to where the process stood. */
@@ -82,7 +100,7 @@ static const char *modules_path(struct modules *m, const struct pipeline_module 
 }
 
 bool modules_resolve(struct modules *m, const struct pipeline_module *which, const char *exe,
-                     struct trace_module *fill) {
+                     uint32_t program, struct trace_module *fill) {
         const struct modules_file *f;
         const char *path;
 
@@ -96,7 +114,8 @@ bool modules_resolve(struct modules *m, const struct pipeline_module *which, con
                 return true;
         }
         path = modules_path(m, which, exe);
-        f = modules_find(m, which->pid, path);
+        f = program && !which->name[0] ? &m->files.items[program - 1]
+                                       : modules_find(m, which->pid, path);
         fill->path = f->path;
         memcpy(fill->build_id, f->build_id, sizeof(fill->build_id));
         fill->build_id_len = f->build_id_len;

@@ -26,7 +26,11 @@ struct modules {
 
 void modules_init(struct modules *m, const char *runtime_path);
 
+/* The program of a process that surely lives, under the path exe: another file may be there by the time its events are read. Its number, 0:
+ * it cannot be read. */
+uint32_t modules_add_program(struct modules *m, pid_t pid, const char *exe);
+
 /* As pipeline_calls.on_module wants it; false for the runtime itself. exe: the process's program, read while it
- * surely lived. */
+ * surely lived; program: its number, 0 unknown. */
 bool modules_resolve(struct modules *m, const struct pipeline_module *which, const char *exe,
-                     struct trace_module *fill);
+                     uint32_t program, struct trace_module *fill);

@@ -127,7 +127,8 @@ static bool recorder_on_module(void *ctx, const struct pipeline_module *m,
                                struct trace_module *fill) {
         struct recorder *r = ctx;
         const struct image *one = images_find_idx(&r->images, m->process_idx);
-        bool is_targets = modules_resolve(&r->modules, m, one ? one->exe : "", fill);
+        bool is_targets =
+                modules_resolve(&r->modules, m, one ? one->exe : "", one ? one->program : 0, fill);
 
         recorder_log(r, "pid %u: module %s", m->pid, is_targets ? fill->path : "(runtime)");
         return is_targets;
