@@ -240,8 +240,7 @@ int holders_print(FILE *out, const struct holders_options *options, struct err *
 
 int holders_write(FILE *out, struct query *q, struct names *names, const struct holders_options *o,
                   struct err *reterr) {
-        struct holders h = {.options = o,
-                            .names = {.q = q, .names = names, .is_full = o->is_full}};
+        struct holders h = {.options = o, .names = {.q = q, .names = names, .is_full = o->is_full}};
         int r;
 
         site_texts_init(&h.texts);

@@ -8,6 +8,7 @@
 #include "pipeline/pipeline.h"
 #include "record/counter.h"
 #include "record/proc.h"
+#include "record/recorder_graph.h"
 #include "record/unreported.h"
 
 enum {
@@ -314,7 +315,8 @@ bool admission_awaits_unreported(struct recorder *r) {
                 struct recorder_unreported *s;
                 char name[17] = "";
 
-                if (images_find_pid(&r->images, found.items[i]))
+                if (images_find_pid(&r->images, found.items[i]) ||
+                    recorder_is_graph_copy(r, found.items[i]))
                         continue;
                 s = admission_find_unreported(r, found.items[i]);
                 if (s->is_noted)

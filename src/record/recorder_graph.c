@@ -428,6 +428,10 @@ uint64_t recorder_keep_graphs(void *ctx, uint64_t now_ns) {
         return OBSERVER_NEVER;
 }
 
+bool recorder_is_graph_copy(const struct recorder *r, pid_t pid) {
+        return r->graph && r->graph->frozen.copy == pid;
+}
+
 void recorder_finish_graphs(struct recorder *r) {
         struct recorder_graph *g = r->graph;
 

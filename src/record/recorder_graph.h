@@ -16,5 +16,8 @@ uint64_t recorder_graphs_due(const void *recorder);
 /* In the pipeline's on_cut: the blocks are those of now. */
 void recorder_graph_on_cut(struct recorder *r, uint64_t time_ns);
 
+/* Whether it is the copy that is being read: nobody's child, though it looks like one. */
+bool recorder_is_graph_copy(const struct recorder *r, pid_t pid);
+
 /* Waits for what is under way, and for nothing that has not begun. */
 void recorder_finish_graphs(struct recorder *r);

@@ -29,8 +29,8 @@ export function HoldersView({ state, ask }: ViewProps) {
       : <Empty title="Nobody looked at what points to what" why="Record with silt run --leaks, or take a graph of a program that is being recorded with silt snapshot PID --graph. This view then says who keeps its memory." />;
   return (
     <div class="holders">
+      {sentence && <p class="first-sentence">{visible(sentence)}</p>}
       <div class="switches">
-        {sentence && <p class="first-sentence">{visible(sentence)}</p>}
         <form onSubmit={(e) => { e.preventDefault(); ask.go({ set: { "what-held": new FormData(e.currentTarget).get("what")?.toString().trim() || null } }); }}>
           <label class="field">
             why is it kept{" "}
