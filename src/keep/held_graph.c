@@ -39,7 +39,51 @@ static void add_class(const char *name, struct str *to) {
         str_done(&linker);
 }
 
-static int name_types(struct held_graph *g, struct site_texts *texts) {
+/* Of kind PLACE_FUNCTION at this address; NULL: none. */
+static const struct heap_place *find_function(const struct heap_graph *h, uint64_t address) {
+        size_t low = 0, high = h->n_places;
+
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (h->places[mid].address < address)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        for (; low < h->n_places && h->places[low].address == address; low++)
+                if (h->places[low].kind == PLACE_FUNCTION)
+                        return &h->places[low];
+        return NULL;
+}
+
+/* "core::ptr::drop_in_place<T>" and "<T as Trait>::f" are of T; tokio's tables are those of its tasks. Others say nothing. */
+static void add_rust_type(const char *function, struct str *to) {
+        static const char drop[] = "drop_in_place<", task[] = "tokio::runtime::task::raw::";
+        const char *at = strstr(function, drop), *end;
+
+        if (at) {
+                at += sizeof(drop) - 1;
+                end = strrchr(at, '>');
+                str_addn(to, at, end ? (size_t)(end - at) : strlen(at));
+        } else if (function[0] == '<' && (end = strstr(function, " as "))) {
+                str_addn(to, function + 1, (size_t)(end - function) - 1);
+        } else if (strncmp(function, task, sizeof(task) - 1) == 0) {
+                str_add(to, "tokio task");
+        }
+}
+
+static void add_type_of_function(const struct held_graph *g, const struct query *q,
+                                 uint64_t address, struct str *to) {
+        const struct heap_place *p = address ? find_function(&g->heap, address) : NULL;
+        struct query_frame frame;
+
+        if (p && p->location < query_view(q)->n_locations &&
+            query_location_frames(q, p->location, &frame, 1) > 0 && !frame.guess)
+                add_rust_type(frame.function, to);
+}
+
+static int name_types(struct held_graph *g, const struct query *q, struct site_texts *texts) {
         struct str name = {0};
 
         g->type_texts = calloc(MAX(g->heap.n_types, 1u), sizeof(g->type_texts[0]));
@@ -49,6 +93,8 @@ static int name_types(struct held_graph *g, struct site_texts *texts) {
                 str_clear(&name);
                 if (g->heap.types[i].kind == TYPE_CXX)
                         add_class(g->heap.types[i].name, &name);
+                else
+                        add_type_of_function(g, q, g->heap.types[i].function, &name);
                 if (name.n)
                         g->type_texts[i] = text_pool_add(&texts->pool, str_text(&name));
         }
@@ -243,7 +289,7 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
         g->keys = (struct site_keys){.type_of = type_of, .name_of = name_of, .ctx = g};
         if (r == 0)
-                r = name_types(g, texts);
+                r = name_types(g, q, texts);
         if (r == 0)
                 r = holder_tree_make(&g->heap.graph, &g->places.places, &g->keys, &g->holders);
         if (r == 0) {

@@ -20,6 +20,7 @@ enum heap_place_kind {
         PLACE_VARIABLE, /* this word is a part of a variable */
         PLACE_FRAME,    /* from here on, this function's frame of a stack */
         PLACE_STACK_END, /* from here on, what lies above the first frame: a thread's start and its own data */
+        PLACE_FUNCTION, /* here begins a function of a type's table */
         N_PLACE_KINDS,
 };
 

@@ -44,6 +44,7 @@ struct recorder_graph {
         struct intern_space *space; /* which module lay where; owned */
         frozen_frame_list frames;   /* of all threads */
         VEC(uint64_t) variables;    /* words of modules that point to blocks, by address */
+        VEC(uint64_t) functions;    /* by which types have a name */
         uint32_t n_nodes;
         int result;
         struct err err;
@@ -62,6 +63,12 @@ static void take_variables(struct recorder_graph *g, const struct heap_graph *h)
         for (uint32_t i = 0; i < h->graph.n_roots; i++)
                 if (h->roots[i].kind == ROOT_DATA && n++ % step == 0)
                         vec_push(&g->variables, h->roots[i].begin);
+}
+
+static void take_functions(struct recorder_graph *g, const struct heap_graph *h) {
+        for (uint32_t i = 0; i < h->n_types; i++)
+                if (h->types[i].function)
+                        vec_push(&g->functions, h->types[i].function);
 }
 
 static int by_place(const void *a, const void *b) {
@@ -95,6 +102,15 @@ static void put_places(struct recorder_graph *g) {
                                                                  ? HEAP_NO_LOCATION
                                                                  : location,
                                              .kind = f->is_end ? PLACE_STACK_END : PLACE_FRAME});
+        }
+        for (size_t i = 0; i < g->functions.n; i++) {
+                /* locations of code are those behind a call */
+                uint32_t location = pipeline_locate(p, g->space, g->functions.items[i] + 1);
+
+                if (location != PIPELINE_NO_LOCATION)
+                        vec_push(&places, (struct heap_place){.address = g->functions.items[i],
+                                                              .location = location,
+                                                              .kind = PLACE_FUNCTION});
         }
         if (places.n)
                 qsort(places.items, places.n, sizeof(places.items[0]), by_place);
@@ -132,6 +148,7 @@ static void *graph_read(void *arg) {
                 g->n_nodes = reach_n_nodes(&h.graph);
                 heap_graph_encode(&h, &g->bytes);
                 take_variables(g, &h);
+                take_functions(g, &h);
                 heap_graph_done(&h);
         }
         atomic_store(&g->is_done, true);
@@ -279,6 +296,7 @@ static void graph_free(struct recorder *r) {
         vec_free(&g->names);
         vec_free(&g->bytes);
         vec_free(&g->variables);
+        vec_free(&g->functions);
         vec_free(&g->frames);
         pipeline_unref_space(g->space);
         free(g);

@@ -5,7 +5,7 @@
 /* An address space has no more. */
 #define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
 
-enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 3, TYPE_KINDS = 3 };
+enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 4, TYPE_KINDS = 3 };
 
 static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
         struct bytes_reader addresses = *r;
