@@ -72,8 +72,9 @@ static const struct modules_file *modules_find(struct modules *m, uint32_t pid, 
         char reachable[4200];
         struct stat st;
         bool is_there = modules_stat(pid, path, reachable, &st);
+        size_t number = modules_know(m, path, reachable, is_there ? &st : NULL);
 
-        return &m->files.items[modules_know(m, path, reachable, is_there ? &st : NULL)];
+        return &m->files.items[number]; /* looked up now: knowing one more may move them */
 }
 
 /* The loader's name may be relative to where the process stood. */
