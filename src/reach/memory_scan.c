@@ -66,6 +66,32 @@ uint64_t reach_scan_bytes(const struct reach_scan *s) {
         return sum;
 }
 
+/* What table of functions is there, as 1 + its kind; 0: none. Constants that are pointed to are few, and looked at once. */
+static unsigned table_kind(struct scanning *c, struct share *share, uint64_t address) {
+        const struct reach_memory *m = c->s->memory;
+        struct vtable table;
+        uint64_t *known;
+        bool is_new;
+
+        if (!address || address % sizeof(uint64_t) ||
+            block_index_find(&c->index, address) != REACH_MAX_BLOCKS ||
+            !m->is_constant(m->ctx, address))
+                return 0;
+        known = map_put(&share->constants, address, 0, &is_new);
+        if (is_new)
+                *known = vtable_read(m, address, &table) ? 1 + (unsigned)table.kind : 0;
+        return (unsigned)*known;
+}
+
+/* A pointer and a table beside it are a Rust `dyn`: the table is of what is pointed to. */
+static void note_pointee(struct scanning *c, struct share *share, uint32_t block, uint64_t next) {
+        uint64_t *table = &c->s->tables[block];
+
+        if (!__atomic_load_n(table, __ATOMIC_RELAXED) &&
+            table_kind(c, share, next) == 1 + VTABLE_RUST)
+                __atomic_store_n(table, next, __ATOMIC_RELAXED); /* any of them will do */
+}
+
 /* at: the address of the first word. */
 static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n,
                        bool is_root, uint64_t at) {
@@ -77,6 +103,8 @@ static void take_words(struct scanning *c, struct share *share, const uint64_t *
 
                 if (likely(to == REACH_MAX_BLOCKS))
                         continue;
+                if (words[i] == s->blocks[to].address && s->tables && i + 1 < n)
+                        note_pointee(c, share, to, words[i + 1]);
                 if (words[i] != s->blocks[to].address)
                         kind = s->without_heuristics
                                        ? EDGE_INTERIOR
@@ -131,32 +159,26 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
         }
 }
 
-/* Constants that are pointed to are few, and looked at once. */
-static bool is_table(struct scanning *c, struct share *share, uint64_t address) {
-        const struct reach_memory *m = c->s->memory;
-        struct vtable table;
-        uint64_t *known;
-        bool is_new;
-
-        if (!m->is_constant(m->ctx, address))
-                return false;
-        known = map_put(&share->constants, address, 0, &is_new);
-        if (is_new)
-                *known = vtable_read(m, address, &table);
-        return *known;
-}
-
 static uint64_t find_table(struct scanning *c, struct share *share, struct window *w,
                            uint64_t begin, uint64_t end) {
         const uint64_t *words;
         size_t n = begin < end ? window_words(c, w, begin, end, &words) : 0;
 
-        for (size_t i = 0; i < MIN(n, (size_t)VTABLE_LOOK_WORDS); i++)
-                if (words[i] && words[i] % sizeof(uint64_t) == 0 &&
-                    block_index_find(&c->index, words[i]) == REACH_MAX_BLOCKS &&
-                    is_table(c, share, words[i]))
+        for (size_t i = 0; i < MIN(n, (size_t)VTABLE_LOOK_WORDS); i++) {
+                unsigned kind = table_kind(c, share, words[i]);
+
+                if (kind == 1 + VTABLE_CXX || kind == 1 + VTABLE_OTHER)
                         return words[i];
+        }
         return 0;
+}
+
+static void note_own(struct scanning *c, struct share *share, struct window *w, uint32_t node,
+                     uint64_t begin, uint64_t end) {
+        uint64_t table = find_table(c, share, w, begin, end);
+
+        if (table)
+                __atomic_store_n(&c->s->tables[node], table, __ATOMIC_RELAXED);
 }
 
 static void scan_node(struct scanning *c, struct share *share, struct window *w, uint32_t node) {
@@ -166,7 +188,7 @@ static void scan_node(struct scanning *c, struct share *share, struct window *w,
         size_t before = share->edges.n;
 
         if (s->tables && node < s->n_blocks)
-                s->tables[node] = find_table(c, share, w, begin, end);
+                note_own(c, share, w, node, begin, end);
         if (words)
                 take_words(c, share, words, (end - begin) / sizeof(uint64_t), true, 0);
         else

@@ -26,7 +26,8 @@ struct reach_scan {
         uint32_t n_blocks, n_roots;
         unsigned n_threads;      /* 0: as many as there are processors */
         bool without_heuristics; /* interior pointers are no more than that */
-        /* Of each block, the first table of functions that one of its first words points to (vtable.h), 0: none. NULL: nobody asks. */
+        /* Of each block, a table of functions that says what it is (vtable.h): one of its first words points there, or it stands beside a
+         * pointer to the block; 0: none. Zeros before. NULL: nobody asks. */
         uint64_t *tables;
         const atomic_bool *is_over;   /* true: give up with -ECANCELED. NULL: never */
         _Atomic uint64_t *done_bytes; /* how far it is, for a progress line; NULL: nobody asks */
