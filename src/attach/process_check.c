@@ -139,10 +139,16 @@ bool process_is_over(pid_t pid) {
         return read_status(pid, &s) < 0 || s.state == 'Z' || s.state == 'X' || !s.has_memory;
 }
 
-static int explain_end(pid_t pid, const char *name, struct err *reterr) {
+/* A process whose first thread has ended is shown as a zombie while others run. */
+static int explain_end(pid_t pid, const struct status *s, struct err *reterr) {
+        if (number(s->text, "\nThreads:") > 1)
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "process %d (%s) goes on without its first thread, which has ended, and silt can enter it by that one alone: start it with 'silt run'",
+                        (int)pid, s->name);
         return err_set(reterr, -ESRCH,
                        "process %d (%s) has already ended (zombie): there is nothing to record",
-                       (int)pid, name);
+                       (int)pid, s->name);
 }
 
 /* 1: ancestors may trace, 2: root may, 3: nobody, until the machine starts again. */
@@ -159,7 +165,7 @@ int process_explain(pid_t pid, int error, struct err *reterr) {
         struct status s;
 
         if (pid > 0 && read_status(pid, &s) == 0 && (s.state == 'Z' || s.state == 'X'))
-                return explain_end(pid, s.name, reterr);
+                return explain_end(pid, &s, reterr);
         if (error == -ESRCH || error == -ENOENT)
                 return err_set(reterr, -ESRCH, "process %d: no such process: see 'ps'", (int)pid);
         if (read_status(pid, &s) == 0 && s.tracer && s.tracer != getpid())
@@ -198,10 +204,7 @@ int process_check(pid_t pid, uint16_t machine, struct err *reterr) {
                                "process %d is a thread of process %d: attach to that process",
                                (int)pid, (int)s.leader);
         if (s.state == 'Z' || s.state == 'X')
-                return err_set(
-                        reterr, -ESRCH,
-                        "process %d (%s) has already ended (zombie): there is nothing to record",
-                        (int)pid, s.name);
+                return explain_end(pid, &s, reterr);
         if (!s.has_memory)
                 return err_set(reterr, -EINVAL,
                                "process %d (%s) is a kernel thread: name another process", (int)pid,

@@ -74,6 +74,9 @@ static void add_sentence(struct str *to, const struct kept_leaks *l,
         if (o->n_unknown_blocks)
                 str_addf(to, " %s large blocks were not found.",
                          unit_count(&a, o->n_unknown_blocks));
+        if (l->graph.heap.unread_bytes)
+                str_addf(to, " %s of memory could not be read.",
+                         unit_bytes(&a, l->graph.heap.unread_bytes));
         if (o->unwalked_bytes)
                 str_addf(to, " %s of its heaps could not be read.",
                          unit_bytes(&a, o->unwalked_bytes));

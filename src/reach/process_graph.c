@@ -2,114 +2,12 @@
 #include "reach/process_graph.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "base/fs.h"
 #include "reach/block_types.h"
+#include "reach/process_image.h"
 #include "reach/root_words.h"
-
-enum { PAGE_BYTES = 4096, PAGES_AT_ONCE = 512 };
-
-#define PAGEMAP_PRESENT ((uint64_t)1 << 63)
-#define PAGEMAP_SWAPPED ((uint64_t)1 << 62)
-
-/* ---- memory ---------------------------------------------------------------------------------------------- */
-
-struct image {
-        struct maps maps;
-        int mem_fd, pagemap_fd;
-};
-
-static const struct mapping *mapping_of(const struct maps *maps, uint64_t address) {
-        size_t low = 0, high = maps->list.n;
-
-        while (low < high) {
-                size_t mid = low + (high - low) / 2;
-
-                if (maps->list.items[mid].end <= address)
-                        low = mid + 1;
-                else
-                        high = mid;
-        }
-        return low < maps->list.n && maps->list.items[low].begin <= address ? &maps->list.items[low]
-                                                                            : NULL;
-}
-
-static size_t image_read(void *ctx, uint64_t address, void *ret, size_t n_bytes) {
-        const struct image *m = ctx;
-        size_t got = 0;
-
-        while (got < n_bytes) {
-                ssize_t n = pread(m->mem_fd, (uint8_t *)ret + got, n_bytes - got,
-                                  (off_t)(address + got));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        break;
-                got += (size_t)n;
-        }
-        return got;
-}
-
-/* Pages that were never touched hold nothing. Those of shared memory are not the copy's to know. */
-static uint64_t image_skip(void *ctx, uint64_t address, uint64_t end) {
-        const struct image *m = ctx;
-        const struct mapping *where = mapping_of(&m->maps, address);
-        uint64_t pages[PAGES_AT_ONCE];
-
-        if (m->pagemap_fd < 0 || !where || where->is_shared)
-                return address;
-        end = MIN(end, where->end);
-        for (uint64_t at = address; at < end;) {
-                uint64_t first = at / PAGE_BYTES,
-                         want = MIN((end - 1) / PAGE_BYTES - first + 1, (uint64_t)PAGES_AT_ONCE);
-                ssize_t n = pread(m->pagemap_fd, pages, want * sizeof(pages[0]),
-                                  (off_t)(first * sizeof(pages[0])));
-
-                if (n < (ssize_t)sizeof(pages[0]))
-                        return at;
-                n /= (ssize_t)sizeof(pages[0]);
-                for (ssize_t i = 0; i < n; i++)
-                        if (pages[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
-                                return MAX(at, (first + (uint64_t)i) * PAGE_BYTES);
-                at = (first + (uint64_t)n) * PAGE_BYTES;
-        }
-        return end;
-}
-
-static bool image_is_constant(void *ctx, uint64_t address) {
-        const struct mapping *m = mapping_of(&((const struct image *)ctx)->maps, address);
-
-        return m && m->is_readable && !m->is_writable && m->path[0] == '/';
-}
-
-static bool image_is_code(void *ctx, uint64_t address) {
-        const struct mapping *m = mapping_of(&((const struct image *)ctx)->maps, address);
-
-        return m && m->is_code && m->path[0] == '/';
-}
-
-static int image_open(struct image *m, const struct process_graph *p, struct err *reterr) {
-        char path[64];
-        int r = maps_read(&m->maps, p->pid, reterr);
-
-        if (r < 0)
-                return r;
-        snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)p->pid);
-        m->pagemap_fd = fs_open(path, O_RDONLY | O_CLOEXEC, 0);
-        m->mem_fd = p->mem_fd;
-        return 0;
-}
-
-static void image_close(struct image *m) {
-        maps_done(&m->maps);
-        if (m->pagemap_fd >= 0)
-                close(m->pagemap_fd);
-}
 
 /* ---- blocks ---------------------------------------------------------------------------------------------- */
 
@@ -196,10 +94,9 @@ static int name_owners(const struct process_graph *p, const struct maps *maps,
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-static int scan_image(const struct process_graph *p, struct image *image,
+static int scan_image(const struct process_graph *p, struct process_image *image,
                       const struct reach_block *blocks, uint32_t n_blocks, struct heap_graph *ret) {
-        const struct reach_memory memory = {image_read, image_skip, image_is_constant,
-                                            image_is_code, image};
+        const struct reach_memory memory = process_image_memory(image);
         const struct process_view view = {.maps = &image->maps,
                                           .memory = &memory,
                                           .blocks = blocks,
@@ -236,11 +133,12 @@ static int scan_image(const struct process_graph *p, struct image *image,
 }
 
 int process_graph_make(const struct process_graph *p, struct heap_graph *ret, struct err *reterr) {
-        struct image image = {.pagemap_fd = -1};
+        const struct process_image_source source = {p->pid, p->mem_fd, p->living, p->before};
+        struct process_image image = {0};
         struct reach_block *blocks;
         uint64_t *seqs = NULL;
         uint32_t n_blocks;
-        int r = image_open(&image, p, reterr);
+        int r = process_image_open(&image, &source, reterr);
 
         if (r < 0)
                 return r;
@@ -255,7 +153,7 @@ int process_graph_make(const struct process_graph *p, struct heap_graph *ret, st
         }
         free(seqs);
         free(blocks);
-        image_close(&image);
+        process_image_close(&image);
         if (r < 0)
                 heap_graph_done(ret);
         return r == 0 ? 0 : err_set_errno(reterr, r, "cannot read what points to what");

@@ -18,6 +18,9 @@ struct found_block {
 struct process_graph {
         pid_t pid; /* whose memory it is */
         int mem_fd;
+        pid_t living; /* whose copy that is, and */
+        const struct maps *
+                before; /* its mappings before: for what children do not get (process_image.h). 0, NULL: nothing is */
         const struct reach_thread *threads;
         char (*thread_names)[16];
         size_t n_threads;

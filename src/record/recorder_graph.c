@@ -32,6 +32,7 @@ struct recorder_graph {
         struct graph_wish wish;
         uint32_t process_idx, trace_process;
         struct frozen frozen;
+        struct maps before; /* its mappings, before it was copied */
         bool awaits_cut, is_cut, is_reading;
         uint64_t time_ns;
         VEC(struct found_block) blocks;
@@ -126,6 +127,8 @@ static void *graph_read(void *arg) {
         struct process_graph p = {
                 .pid = g->frozen.copy,
                 .mem_fd = g->frozen.mem_fd,
+                .living = g->frozen.pid,
+                .before = &g->before,
                 .threads = g->threads.items,
                 .thread_names = (char(*)[16])g->names.items,
                 .n_threads = g->threads.n,
@@ -290,6 +293,7 @@ static void graph_answer(struct recorder *r, const struct graph_wish *wish,
 static void graph_free(struct recorder *r) {
         struct recorder_graph *g = r->graph;
 
+        maps_done(&g->before);
         vec_free(&g->blocks);
         vec_free(&g->threads);
         vec_free(&g->own);
@@ -336,7 +340,8 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
                                      .process_idx = one->process_idx,
                                      .trace_process = one->trace_process};
         r->graph = g;
-        if (frozen_make(&g->frozen, one->pid, graph_at_moment, g, &err) < 0) {
+        if (maps_read(&g->before, one->pid, &err) < 0 ||
+            frozen_make(&g->frozen, one->pid, graph_at_moment, g, &err) < 0) {
                 graph_refuse(r, &wish, err.text);
                 graph_free(r);
                 return;

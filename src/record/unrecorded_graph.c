@@ -45,6 +45,7 @@ struct parts {
         VEC(struct reach_thread) threads;
         VEC(struct part_name { char text[16]; }) names;
         struct reach_range own; /* the main arena's variables */
+        struct maps before;     /* of the process, before it was copied */
 };
 
 static bool take_parts(struct parts *p, const struct frozen *f, struct unrecorded *what) {
@@ -78,6 +79,8 @@ static int read_copy(const struct frozen *f, struct parts *parts, struct heap_gr
         struct process_graph p = {
                 .pid = f->copy,
                 .mem_fd = f->mem_fd,
+                .living = f->pid,
+                .before = &parts->before,
                 .threads = parts->threads.items,
                 .thread_names = (char(*)[16])parts->names.items,
                 .n_threads = parts->threads.n,
@@ -106,9 +109,14 @@ int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *
         if (r >= 0)
                 r = check_allocator(pid, ret_what, reterr);
         if (r >= 0)
-                r = frozen_make(&f, pid, NULL, NULL, reterr);
+                r = maps_read(&parts.before, pid, reterr);
         if (r < 0)
                 return r;
+        r = frozen_make(&f, pid, NULL, NULL, reterr);
+        if (r < 0) {
+                maps_done(&parts.before);
+                return r;
+        }
         if (take_parts(&parts, &f, ret_what))
                 r = read_copy(&f, &parts, ret, reterr);
         else
@@ -118,6 +126,7 @@ int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *
         vec_free(&parts.blocks);
         vec_free(&parts.threads);
         vec_free(&parts.names);
+        maps_done(&parts.before);
         vec_free(&f.threads);
         return r;
 }
