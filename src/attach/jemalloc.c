@@ -4,17 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/jemalloc_tables.h"
 #include "base/macros.h"
 
 enum {
-        N_ARENAS = 4095, /* pointers in the table of arenas */
-        MAX_CLASSES = 235,
-        MAX_SMALL = 64,
-        MIN_PAGE_BYTES = 4096,
-        MAX_PAGE_BYTES = 65536,
-        MAX_SHARDS = 64,           /* bins of a class in an arena */
-        MAX_SLAB_BYTES = 16 << 20, /* far more than any is */
-        MAX_BINS_OFF = 96 << 10,   /* of an arena: they are its end */
+        N_ARENAS = 4095,         /* pointers in the table of arenas */
+        MAX_BINS_OFF = 96 << 10, /* of an arena: they are its end */
         MAX_BIN_BYTES = 288,
         MAX_ARENA_BYTES = 512 << 10,
         LINE_BYTES = 64,   /* what an arena is a multiple of */
@@ -24,86 +19,6 @@ enum {
         N_TRIES = 50,      /* of an arena that changes while it is read */
         N_STEPS = 4 << 20, /* classes looked at: what was read once has no time-out */
 };
-
-/* ---- what it says of itself ------------------------------------------------------------------------------- */
-
-/* Sizes are one, two, three and four quanta, and then four to each doubling. */
-struct classes {
-        uint64_t bytes[MAX_CLASSES];
-        unsigned n;
-};
-
-struct small {
-        uint64_t slab_bytes;
-        uint32_t n_regions, n_shards;
-};
-
-struct tables {
-        struct classes classes;
-        struct small small[MAX_SMALL]; /* of the first classes; the others are large */
-        unsigned n_small;
-        uint64_t page_bytes;
-        uint32_t n_bins; /* in an arena, shards and all */
-};
-
-static void classes_init(struct classes *c, uint64_t quantum_bytes) {
-        uint64_t base = 4 * quantum_bytes, step = quantum_bytes;
-
-        c->n = 0;
-        if (quantum_bytes > 8)
-                c->bytes[c->n++] = 8;
-        for (uint64_t i = 1; i <= 4; i++)
-                c->bytes[c->n++] = i * quantum_bytes;
-        for (; base <= UINT64_C(1) << 62; base *= 2, step *= 2)
-                for (uint64_t i = 1; i <= 4 && base + i * step < UINT64_C(1) << 63; i++)
-                        c->bytes[c->n++] = base + i * step;
-}
-
-/* An entry of bin_infos: size, bytes of a slab, regions in it and shards, regions again; then what differs by configuration. */
-static bool read_small(const uint64_t *at, uint64_t page_bytes, uint64_t class_bytes,
-                       struct small *ret) {
-        *ret = (struct small){at[1], (uint32_t)at[2], (uint32_t)(at[2] >> 32)};
-        return at[0] == class_bytes && ret->slab_bytes && ret->slab_bytes % page_bytes == 0 &&
-               ret->slab_bytes <= MAX_SLAB_BYTES &&
-               ret->n_regions * class_bytes == ret->slab_bytes && at[3] == ret->n_regions &&
-               ret->n_shards >= 1 && ret->n_shards <= MAX_SHARDS;
-}
-
-static bool read_tables(const uint64_t *at, size_t n_words, size_t entry_words,
-                        uint64_t quantum_bytes, struct tables *ret) {
-        *ret = (struct tables){.page_bytes = at[1]};
-        classes_init(&ret->classes, quantum_bytes);
-        /* classes from four pages on, and the three before them, are not small */
-        while (ret->n_small < MAX_SMALL &&
-               2 * ret->classes.bytes[ret->n_small] <= 7 * ret->page_bytes) {
-                struct small *s = &ret->small[ret->n_small];
-
-                if ((ret->n_small + 1) * entry_words > n_words ||
-                    !read_small(at + ret->n_small * entry_words, ret->page_bytes,
-                                ret->classes.bytes[ret->n_small], s))
-                        return false;
-                ret->n_bins += s->n_shards;
-                ret->n_small++;
-        }
-        return true;
-}
-
-static bool find_tables(const uint64_t *data, size_t n_words, struct tables *ret) {
-        static const size_t entries[] = {5, 11}; /* words: bitmaps of slabs are flat, or trees */
-
-        for (size_t i = 0; i + 4 <= n_words; i++) {
-                uint64_t page = data[i + 1];
-
-                if (data[i] != 8 || page < MIN_PAGE_BYTES || page > MAX_PAGE_BYTES ||
-                    page & (page - 1))
-                        continue;
-                for (size_t k = 0; k < ARRAY_SIZE(entries); k++)
-                        if (read_tables(data + i, n_words - i, entries[k], 16, ret) ||
-                            read_tables(data + i, n_words - i, entries[k], 8, ret))
-                                return true;
-        }
-        return false;
-}
 
 /* ---- arenas ------------------------------------------------------------------------------------------------ */
 
@@ -154,7 +69,7 @@ struct sums {
 
 struct walk {
         struct memory_words words;
-        struct tables tables;
+        struct jemalloc_tables tables;
         struct image image;
         struct shape shape;
         uint64_t all_bytes;
@@ -174,7 +89,7 @@ static bool take_step(struct walk *w) {
 
 /* Slabs that are not partly free are full, but the one that is being filled. */
 static bool add_bin(struct walk *w, const struct bin_figures *b, unsigned class, struct sums *to) {
-        const struct small *s = &w->tables.small[class];
+        const struct jemalloc_small *s = &w->tables.small[class];
         uint64_t n_full;
 
         if (!take_step(w) || b->n_allocs - b->n_frees != b->n_in_use ||
@@ -185,7 +100,7 @@ static bool add_bin(struct walk *w, const struct bin_figures *b, unsigned class,
         if (n_full > 1 && b->n_in_use < (n_full - 1) * s->n_regions)
                 return false;
         to->held_bytes += b->n_slabs * s->slab_bytes;
-        to->used_bytes += b->n_in_use * w->tables.classes.bytes[class];
+        to->used_bytes += b->n_in_use * w->tables.class_bytes[class];
         to->n_used_bins += b->n_allocs > 0;
         return true;
 }
@@ -208,7 +123,7 @@ static bool add_bins(struct walk *w, const struct shape *sh, struct sums *to) {
 }
 
 static size_t n_large_of(const struct walk *w) {
-        return w->tables.classes.n - w->tables.n_small;
+        return w->tables.n_classes - w->tables.n_small;
 }
 
 static size_t active_off(const struct walk *w, const struct layout *l, uint32_t mutex_bytes) {
@@ -220,7 +135,7 @@ static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
         size_t off = sh->layout->large_off;
 
         for (size_t i = 0; i < n_large_of(w); i++, off += sizeof(struct large_figures)) {
-                uint64_t bytes = w->tables.classes.bytes[w->tables.n_small + i], n;
+                uint64_t bytes = w->tables.class_bytes[w->tables.n_small + i], n;
                 struct large_figures l;
 
                 memcpy(&l, w->image.bytes + off, sizeof(l));
@@ -399,7 +314,7 @@ bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
         w->words = (struct memory_words){.memory = m, .round = 1};
         w->all_bytes = memory_all_bytes(m);
         w->n_steps_left = N_STEPS;
-        has_tables = find_tables(data, n_words, &w->tables);
+        has_tables = jemalloc_tables_find(data, n_words, &w->tables);
         is_found = has_tables && (find_arenas(w, data, n_words, 1, ret) ||
                                   find_arenas(w, data, n_words, N_TRIES, ret));
         if (!is_found)

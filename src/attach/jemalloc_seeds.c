@@ -6,7 +6,7 @@
 #include "attach/testing/jemalloc_fake.h"
 #include "base/macros.h"
 
-enum { N_KINDS = 10 };
+enum { N_KINDS = 14 };
 
 static uint64_t *word_of(struct je_fake *f, const struct je_config *c, unsigned kind) {
         switch (kind) {
@@ -18,6 +18,10 @@ static uint64_t *word_of(struct je_fake *f, const struct je_config *c, unsigned 
         case 6: return je_bin(f, c, 0, 3);
         case 7: return je_bin(f, c, 1, 9) + 9;
         case 8: return je_large(f, c, 0, 0) + 1;
+        case 9: return &f->extents[0];
+        case 10: return &f->extents[12 * JE_EXTENT_WORDS + 1];
+        case 11: return &f->links[0].value;
+        case 12: return &f->heaps[0][JE_HEAP_WORDS - 1];
         default: return &f->data[JE_ARENAS_WORD - 1];
         }
 }
@@ -25,7 +29,7 @@ static uint64_t *word_of(struct je_fake *f, const struct je_config *c, unsigned 
 static bool put_seed(const char *folder, unsigned config, unsigned kind) {
         static struct je_fake f;
         struct je_config c = je_config_at(config);
-        size_t word = (size_t)(word_of(&f, &c, kind) - (uint64_t *)&f);
+        uint16_t word = je_number(&f, word_of(&f, &c, kind));
         uint64_t value = kind == N_KINDS - 1 ? JE_HEAP + JE_ARENA_OFF : kind;
         uint8_t bytes[11] = {(uint8_t)config, (uint8_t)word, (uint8_t)(word >> 8)};
         char path[4096];

@@ -189,8 +189,75 @@ static void test_time_is_over(void **state) {
         assert_true(n_found > 0 && n_found < 20);
 }
 
+/* Every block of every configuration whose tree fits, and nothing if one word of it is another. */
+static void test_list(void **state) {
+        unsigned n_trees = 0;
+
+        (void)state;
+        for (unsigned config = 0; config < JE_N_CONFIGS; config++) {
+                struct je_config c = je_config_at(config);
+                struct jemalloc_found found = je_fill(&fake, &c);
+                struct je_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                struct heap_list list = {0};
+                uint64_t bytes = 0;
+
+                if (!je_fill_tree(&fake, &c))
+                        continue;
+                n_trees++;
+                assert_true(je_list(&r, &list));
+                for (size_t i = 0; i < list.blocks.n; i++) {
+                        bytes += list.blocks.items[i].size_bytes;
+                        if (i)
+                                assert_true(list.blocks.items[i].address >=
+                                            list.blocks.items[i - 1].address +
+                                                    list.blocks.items[i - 1].size_bytes);
+                }
+                assert_int_equal(bytes, found.used_bytes);
+                assert_int_equal(list.own.n, 1);
+                assert_true(list.own.items[0].begin <= JE_EXTENTS &&
+                            list.own.items[0].end > JE_EXTENTS);
+                heap_list_done(&list);
+        }
+        assert_true(n_trees > JE_N_CONFIGS / 3);
+}
+
+static void test_list_refuses(void **state) {
+        (void)state;
+        for (unsigned config = 0; config < JE_N_CONFIGS; config++) {
+                struct je_config c = je_config_at(config);
+                uint64_t *const first = fake.extents, *const large = first + 12 * JE_EXTENT_WORDS;
+                struct {
+                        uint64_t *word, by;
+                } const breaks[] = {
+                        {&first[2 * JE_EXTENT_WORDS],
+                         1 << (c.is_old ? 18 : 20)}, /* another class */
+                        {&first[0], 1 << 12},        /* a slab */
+                        {&first[0], 1 << 17},        /* not in use */
+                        {&first[2], c.page_bytes},   /* another size */
+                        {&first[8], 1},              /* a region is free */
+                        {&large[1], c.page_bytes},   /* a large block elsewhere */
+                        {&large[2], (uint64_t)0 - c.page_bytes},
+                };
+
+                for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+                        struct je_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                        struct heap_list list = {0};
+
+                        je_fill(&fake, &c);
+                        if (!je_fill_tree(&fake, &c))
+                                break;
+                        *breaks[i].word += breaks[i].by;
+                        if (je_list(&r, &list))
+                                fail_msg("configuration %u, break %zu", config, i);
+                        assert_int_equal(list.blocks.n + list.own.n, 0);
+                        heap_list_done(&list);
+                }
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_list),           cmocka_unit_test(test_list_refuses),
                 cmocka_unit_test(test_whole),          cmocka_unit_test(test_other_pointer),
                 cmocka_unit_test(test_not_recognised), cmocka_unit_test(test_slabs),
                 cmocka_unit_test(test_unused),         cmocka_unit_test(test_change),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/target_objects.h"
 #include "base/macros.h"
 #include "base/map.h"
 
@@ -25,8 +26,6 @@ enum {
 
 #define HEAP_MAX_BYTES                                                                             \
         ((uint64_t)64 << 20) /* of arenas but the main one: what their heaps are aligned to */
-
-typedef VEC(struct memory_span) span_list;
 
 /* What it is read from. */
 struct malloc_memory {
@@ -319,23 +318,16 @@ static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         return target_read(ctx, addr, ret, n_bytes);
 }
 
-/* The brk heap, heaps of arenas, mapped chunks: memory of nobody's file. */
-static void find_spans(const struct target *t, span_list *ret, struct memory_span *ret_brk) {
+static struct memory_span find_brk(const struct target *t) {
+        struct memory_span brk = {0};
+
         for (size_t i = 0; i < t->maps.list.n; i++) {
                 const struct mapping *m = &t->maps.list.items[i];
-                struct memory_span *last = ret->n ? &ret->items[ret->n - 1] : NULL;
 
                 if (strcmp(m->path, "[heap]") == 0) /* after a fork it may be several mappings */
-                        *ret_brk = (struct memory_span){ret_brk->end ? ret_brk->begin : m->begin,
-                                                        m->end};
-                if (!m->is_readable || !m->is_writable || m->offset ||
-                    (m->path[0] && m->path[0] != '['))
-                        continue;
-                if (last && last->end == m->begin)
-                        last->end = m->end;
-                else
-                        vec_push(ret, (struct memory_span){m->begin, m->end});
+                        brk = (struct memory_span){brk.end ? brk.begin : m->begin, m->end};
         }
+        return brk;
 }
 
 bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks) {
@@ -348,7 +340,8 @@ bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_b
 
         *h = (struct malloc_heap){0};
         if (target_refresh(&t, NULL) == 0 && target_libc_data(&t, &m.addr, &end)) {
-                find_spans(&t, &spans, &m.brk);
+                spans = target_spans(&t);
+                m.brk = find_brk(&t);
                 m.memory = (struct memory){read_memory, &t, spans.items, spans.n};
                 m.n_words = (size_t)(end - m.addr) / 8;
                 m.data = data = malloc((size_t)(end - m.addr));

@@ -29,12 +29,16 @@ struct layout {
         uint8_t used_off, used_bytes;
         uint8_t size_off, size_bytes;
         uint8_t page_bytes;
+        uint8_t free_offs[N_MIMALLOC_FREE];
+        uint8_t first_off; /* 0: it is not kept */
+        uint8_t heap_off;
+        uint16_t delayed_off; /* in a heap */
 };
 
 static const struct layout layouts[] = {
-        {216, 264, 24, 4, 28, 4, 80}, /* 2.0.9, 2.1.2 */
-        {216, 264, 32, 2, 40, 8, 96}, /* 2.1.7 */
-        {224, 288, 32, 2, 40, 8, 96}, /* 2.2 */
+        {216, 264, 24, 4, 28, 4, 80, {16, 32, 40}, 0, 48, 2840}, /* 2.0.9, 2.1.2 */
+        {216, 264, 32, 2, 40, 8, 96, {16, 24, 56}, 48, 64, 8},   /* 2.1.7 */
+        {224, 288, 32, 2, 40, 8, 96, {16, 24, 56}, 48, 64, 8},   /* 2.2 */
 };
 
 struct segment_figures {
@@ -56,7 +60,11 @@ struct walk {
         unsigned possible; /* layouts that made sense of every segment so far, by bit */
         uint32_t n_segments;
         uint64_t all_bytes;
-        uint64_t first, end; /* of the first segment, of the last */
+        uint64_t first, end;      /* of the first segment, of the last */
+        mimalloc_page_fn page_fn; /* or NULL */
+        void *page_ctx;
+        bool is_telling;
+        uint64_t at; /* the segment that is read */
         size_t n_image_bytes;
         uint8_t image[MAX_IMAGE_BYTES];
 };
@@ -69,6 +77,23 @@ static uint64_t number_at(const struct walk *w, size_t off, size_t n_bytes) {
 }
 
 /* ---- segments ---------------------------------------------------------------------------------------------- */
+
+/* Of a block that another thread has released, the address has two bits more. */
+static void tell_page(const struct walk *w, const struct layout *l, size_t off,
+                      const struct mimalloc_page *figures) {
+        struct mimalloc_page p = *figures;
+
+        if (!w->is_telling)
+                return;
+        p.begin = w->at + (off - l->slices_off) / l->page_bytes * SLICE_BYTES;
+        p.n_ever = (uint32_t)number_at(w, off + 10, 2);
+        for (size_t i = 0; i < N_MIMALLOC_FREE; i++)
+                p.free[i] = number_at(w, off + l->free_offs[i], 8);
+        p.free[MIMALLOC_FREED_BY_OTHERS] &= ~(uint64_t)3;
+        p.first = l->first_off ? number_at(w, off + l->first_off, 8) : 0;
+        p.delayed = number_at(w, off + l->heap_off, 8) + l->delayed_off;
+        w->page_fn(w->page_ctx, &p);
+}
 
 /* A page has so many blocks, of which so many were ever used, of which so many are. */
 static bool add_page(const struct walk *w, const struct layout *l, size_t off, uint64_t n_slices,
@@ -85,6 +110,10 @@ static bool add_page(const struct walk *w, const struct layout *l, size_t off, u
         to->n_pages++;
         to->held_bytes += n_slices * SLICE_BYTES;
         to->used_bytes += n_used * bytes;
+        tell_page(w, l, off,
+                  &(struct mimalloc_page){.n_bytes = n_slices * SLICE_BYTES,
+                                          .block_bytes = bytes,
+                                          .n_used = (uint32_t)n_used});
         return true;
 }
 
@@ -102,6 +131,10 @@ static bool add_slices(const struct walk *w, const struct layout *l,
                         return false;
                 bytes = number_at(w, off + l->size_off, l->size_bytes);
                 to->n_between += bytes == 1;
+                if (at == 0)
+                        tell_page(w, l, off,
+                                  &(struct mimalloc_page){.n_bytes = n * SLICE_BYTES,
+                                                          .is_info = true});
                 if (at && bytes > 1 && !add_page(w, l, off, n, to))
                         return false;
                 at += n;
@@ -130,6 +163,7 @@ static bool add_segment(const struct walk *w, const struct layout *l, uint64_t a
 static bool read_image(struct walk *w, uint64_t at) {
         const struct memory_span *span = memory_span_at(&w->words, at);
 
+        w->at = at;
         w->n_image_bytes = span ? (size_t)MIN(span->end - at, (uint64_t)sizeof(w->image)) : 0;
         return w->n_image_bytes >= 4096 &&
                w->words.memory->read(w->words.memory->ctx, at, w->image, w->n_image_bytes);
@@ -202,12 +236,12 @@ static bool is_segment(struct walk *w, uint64_t at, const uint64_t *heap, size_t
         return false;
 }
 
-static bool read_segments(struct walk *w, const uint64_t *heap, size_t n_words) {
+static bool read_segments(struct walk *w, const uint64_t *heap, size_t n_words, unsigned possible) {
         const struct memory *m = w->words.memory;
         uint64_t cookie = 0;
         uint32_t n_places = 0;
 
-        w->possible = (1u << ARRAY_SIZE(layouts)) - 1;
+        w->possible = possible;
         w->n_segments = 0;
         w->end = 0;
         memset(w->sums, 0, sizeof(w->sums));
@@ -243,6 +277,17 @@ static bool tell(const struct walk *w, struct mimalloc_found *ret) {
         return true;
 }
 
+/* Once more, in the one way that is left. */
+static bool tell_pages(struct walk *w, const uint64_t *heap, size_t n_words) {
+        unsigned one = w->possible & -w->possible;
+        bool is_same;
+
+        w->is_telling = true;
+        is_same = read_segments(w, heap, n_words, one);
+        w->is_telling = false;
+        return is_same;
+}
+
 /* Sizes in the queues of a heap: words, one to eight and then four to each doubling. */
 static bool is_queues(const uint64_t *at) {
         uint64_t words = 1, step = 1;
@@ -259,28 +304,60 @@ static bool is_queues(const uint64_t *at) {
         return true;
 }
 
-bool mimalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
-                   struct mimalloc_found *ret) {
+/* The queues of a heap are among the variables, and the cookie of its segments near them. */
+static bool find_heap(struct walk *w, const uint64_t *data, size_t n_words,
+                      struct mimalloc_found *ret) {
         const size_t n_queues = (size_t)N_SIZES * QUEUE_WORDS;
-        struct walk *w = calloc(1, sizeof(*w));
-        bool is_found = false, is_busy = false;
+        const unsigned all = (1u << ARRAY_SIZE(layouts)) - 1;
 
-        if (!w)
-                abort();
-        *ret = (struct mimalloc_found){0};
-        w->words = (struct memory_words){.memory = m, .round = 1};
-        w->all_bytes = memory_all_bytes(m);
-        for (size_t i = 0; i + n_queues <= n_words && !is_found; i++) {
+        for (size_t i = 0; i + n_queues <= n_words; i++) {
                 size_t begin = i > HEAP_WORDS ? i - HEAP_WORDS : 0;
                 size_t end = MIN(i + n_queues + HEAP_WORDS, n_words);
 
                 if (data[i + 2] != 8 || !is_queues(data + i))
                         continue;
-                is_found = read_segments(w, data + begin, end - begin) && tell(w, ret);
-                is_busy |= !is_found && w->n_segments;
+                if (read_segments(w, data + begin, end - begin, all) && tell(w, ret))
+                        return !w->page_fn || tell_pages(w, data + begin, end - begin);
+                ret->is_busy |= w->n_segments > 0;
         }
-        ret->is_busy = is_busy && !is_found;
+        return false;
+}
+
+static struct walk *walk_new(const struct memory *m) {
+        struct walk *w = calloc(1, sizeof(*w));
+
+        if (!w)
+                abort();
+        w->words = (struct memory_words){.memory = m, .round = 1};
+        w->all_bytes = memory_all_bytes(m);
+        return w;
+}
+
+static void walk_free(struct walk *w) {
         memory_words_free(&w->words);
         free(w);
+}
+
+bool mimalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct mimalloc_found *ret) {
+        struct walk *w = walk_new(m);
+        bool is_found;
+
+        *ret = (struct mimalloc_found){0};
+        is_found = find_heap(w, data, n_words, ret);
+        walk_free(w);
+        return is_found;
+}
+
+bool mimalloc_pages(const struct memory *m, const uint64_t *data, size_t n_words,
+                    mimalloc_page_fn fn, void *ctx) {
+        struct walk *w = walk_new(m);
+        struct mimalloc_found found = {0};
+        bool is_found;
+
+        w->page_fn = fn;
+        w->page_ctx = ctx;
+        is_found = find_heap(w, data, n_words, &found);
+        walk_free(w);
         return is_found;
 }

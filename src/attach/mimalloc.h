@@ -22,3 +22,23 @@ struct mimalloc_found {
 /* data: the variables of a program or a library. False: nothing is told. */
 bool mimalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct mimalloc_found *ret);
+
+/* Its lists of free blocks: those that are ready, those that its thread has given back since, those that others have. */
+enum mimalloc_free { MIMALLOC_FREE, MIMALLOC_FREED, MIMALLOC_FREED_BY_OTHERS, N_MIMALLOC_FREE };
+
+struct mimalloc_page {
+        uint64_t begin, n_bytes;
+        bool is_info; /* no page: what the segment knows of its pages */
+        uint64_t block_bytes;
+        uint32_t n_ever, n_used;        /* blocks: that were ever used, that are */
+        uint64_t free[N_MIMALLOC_FREE]; /* the first of each list; 0: it is empty */
+        uint64_t first;                 /* block; 0: this version does not keep it */
+        uint64_t
+                delayed; /* where its heap has the first block that another thread has released of a page that was full */
+};
+
+typedef void (*mimalloc_page_fn)(void *ctx, const struct mimalloc_page *page);
+
+/* Of a process that stands still: every page of every segment. False: what fn was told of is not to be trusted. */
+bool mimalloc_pages(const struct memory *m, const uint64_t *data, size_t n_words,
+                    mimalloc_page_fn fn, void *ctx);

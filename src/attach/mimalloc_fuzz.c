@@ -3,7 +3,8 @@
  * held, no more is held than there is, and it is over soon.
  *
  * seeds: src/attach/mimalloc_seeds
- * covers: src/attach/mimalloc.c */
+ * covers: src/attach/mimalloc.c
+ * covers: src/attach/mimalloc_blocks.c */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,29 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { MAX_READS = 12 };
+enum { MAX_READS = 12, MAX_LIST_READS = 4000 };
+
+/* The blocks are no more than what is in use, and where memory is. */
+static void check_list(struct mi_fake *f) {
+        struct mi_reader for_sums = {.fake = f, .n_reads_left = MAX_LIST_READS},
+                         for_list = {.fake = f, .n_reads_left = MAX_LIST_READS};
+        struct mimalloc_found found;
+        struct heap_list list = {0};
+        uint64_t bytes = 0;
+
+        if (!mi_list(&for_list, &list) && list.blocks.n)
+                abort();
+        for (size_t i = 0; i < list.blocks.n; i++) {
+                bytes += list.blocks.items[i].size_bytes;
+                if (list.blocks.items[i].address < MI_FIRST ||
+                    list.blocks.items[i].address + list.blocks.items[i].size_bytes >
+                            MI_HUGE + 4 * MI_SEGMENT_BYTES)
+                        abort();
+        }
+        if (list.blocks.n && (!mi_read(&for_sums, &found) || bytes > found.used_bytes))
+                abort();
+        heap_list_done(&list);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static struct mi_fake f;
@@ -31,5 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                                           found.held_bytes > 8 * MI_SEGMENT_BYTES
                                 : found.n_segments || found.held_bytes || found.used_bytes)
                 abort();
+        check_list(&f);
         return 0;
 }

@@ -189,8 +189,55 @@ static void test_time_is_over(void **state) {
         assert_true(n_found > 0 && n_found < 20);
 }
 
+/* Every block of every version, and nothing if one list does not add up. */
+static void test_list(void **state) {
+        (void)state;
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++) {
+                struct mimalloc_found found = mi_fill(&fake, version);
+                struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                struct heap_list list = {0};
+                uint64_t bytes = 0;
+
+                assert_true(mi_list(&r, &list));
+                for (size_t i = 0; i < list.blocks.n; i++)
+                        bytes += list.blocks.items[i].size_bytes;
+                assert_int_equal(bytes, found.used_bytes);
+                assert_int_equal(list.blocks.n, 700 + 90 + 1 + 3 + 1);
+                assert_int_equal(list.own.n, MI_N_SEGMENTS);
+                heap_list_done(&list);
+        }
+}
+
+static void test_list_refuses(void **state) {
+        (void)state;
+        for (unsigned version = 0; version < MI_N_VERSIONS; version++) {
+                uint64_t *const slice = mi_slice(&fake, version, 1, 1);
+                const struct {
+                        uint64_t *word, value;
+                } breaks[] = {
+                        {&slice[2], 0},                      /* nothing is free */
+                        {&slice[2], MI_FIRST},               /* what is free is elsewhere */
+                        {&slice[version == 0 ? 4 : 3], 512}, /* so is what was given back */
+                        {&slice[version == 0 ? 5 : 7], 512},
+                };
+
+                for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+                        struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                        struct heap_list list = {0};
+
+                        mi_fill(&fake, version);
+                        *breaks[i].word = breaks[i].value;
+                        if (mi_list(&r, &list))
+                                fail_msg("version %u, break %zu", version, i);
+                        assert_int_equal(list.blocks.n + list.own.n, 0);
+                        heap_list_done(&list);
+                }
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_list),           cmocka_unit_test(test_list_refuses),
                 cmocka_unit_test(test_whole),          cmocka_unit_test(test_likeness),
                 cmocka_unit_test(test_not_recognised), cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_between),        cmocka_unit_test(test_given_back),

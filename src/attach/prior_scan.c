@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/target_objects.h"
 #include "attach/tracee.h"
 #include "base/macros.h"
 
@@ -14,13 +15,10 @@ enum {
         PRIOR_CPU_MS = 250,             /* of a processor that the program may want */
         PRIOR_MS = 1000,                /* where that is not to be had, or pages come from swap */
         PRIOR_MAX_ALL_BYTES = 32 << 20, /* of everybody's variables */
-        PRIOR_OBJECT_MAPPINGS = 8,
-        PRIOR_READS = 16,      /* between two looks at the clock */
-        PRIOR_BUSY_TRIES = 20, /* of other allocators */
-        PRIOR_TRIES = 3,       /* the program may be about to change them */
+        PRIOR_READS = 16,               /* between two looks at the clock */
+        PRIOR_BUSY_TRIES = 20,          /* of other allocators */
+        PRIOR_TRIES = 3,                /* the program may be about to change them */
 };
-
-typedef VEC(struct memory_span) spans;
 
 struct look {
         const struct target *target;
@@ -44,42 +42,6 @@ static bool look_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         if (l->n_reads++ % PRIOR_READS == 0)
                 l->is_over |= cpu_ns() >= l->until_cpu_ns;
         return !l->is_over && target_read(l->target, addr, ret, n_bytes);
-}
-
-/* Pages of files may be slow to come, or never; those of nobody but the process are there. */
-static bool is_anonymous(const struct mapping *m) {
-        return m->is_readable && m->is_writable && !m->offset &&
-               (m->path[0] == '\0' || m->path[0] == '[');
-}
-
-static spans spans_of(const struct target *t) {
-        spans found = {0};
-
-        for (size_t i = 0; i < t->maps.list.n; i++) {
-                const struct mapping *m = &t->maps.list.items[i];
-                struct memory_span *last = found.n ? &found.items[found.n - 1] : NULL;
-
-                if (!is_anonymous(m))
-                        continue;
-                if (last && last->end == m->begin)
-                        last->end = m->end;
-                else
-                        vec_push(&found, (struct memory_span){m->begin, m->end});
-        }
-        return found;
-}
-
-/* Objects that were loaded have code not far from where they begin. */
-static bool is_object(const struct target *t, size_t i) {
-        const struct mapping *m = &t->maps.list.items[i];
-
-        if (m->path[0] != '/' || m->offset)
-                return false;
-        for (size_t k = i; k < t->maps.list.n && k < i + PRIOR_OBJECT_MAPPINGS; k++)
-                if (t->maps.list.items[k].is_code &&
-                    strcmp(t->maps.list.items[k].path, m->path) == 0)
-                        return true;
-        return false;
 }
 
 /* Owned. NULL: there is no time, or it is not there. */
@@ -133,12 +95,7 @@ static void look_at_objects(struct look *l, const struct memory *memory, struct 
         for (size_t i = 0; i < l->target->maps.list.n; i++) {
                 _cleanup_free_ uint64_t *data = NULL;
 
-                if (!is_object(l->target, i) ||
-                    !target_variables(l->target, l->target->maps.list.items[i].begin, &at.begin,
-                                      &at.end))
-                        continue;
-                at.begin = ALIGN_UP(at.begin, (uint64_t)8);
-                if (at.end <= at.begin || at.end - at.begin > n_bytes_left)
+                if (!target_object_variables(l->target, i, &at) || at.end - at.begin > n_bytes_left)
                         continue;
                 n_bytes_left -= at.end - at.begin;
                 data = read_data(l, &at);
@@ -149,7 +106,7 @@ static void look_at_objects(struct look *l, const struct memory *memory, struct 
 
 /* A thread may have lost its processor in the middle of a change: what did not add up is looked at again. */
 static void look_once(struct look *l, bool is_first, struct prior *ret) {
-        spans all = spans_of(l->target);
+        span_list all = target_spans(l->target);
         const struct memory memory = {.read = look_read,
                                       .ctx = l,
                                       .spans = all.items,

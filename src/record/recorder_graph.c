@@ -15,6 +15,7 @@
 #include "attach/frozen_frames.h"
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
+#include "attach/other_heaps.h"
 #include "pipeline/pipeline.h"
 #include "reach/process_graph.h"
 #include "record/images.h"
@@ -201,6 +202,17 @@ static void take_arenas(struct recorder_graph *g) {
         malloc_heap_done(&heap);
 }
 
+/* What jemalloc knows of its extents leads to each large block, and to the first of each slab. */
+static void take_others(struct recorder_graph *g) {
+        struct other_heaps heaps;
+
+        other_heaps_read(&heaps, g->frozen.copy, g->frozen.mem_fd);
+        for (size_t i = 0; i < heaps.list.own.n; i++)
+                vec_push(&g->own, (struct reach_range){heaps.list.own.items[i].begin,
+                                                       heaps.list.own.items[i].end});
+        other_heaps_done(&heaps);
+}
+
 static void take_own(struct recorder_graph *g) {
         struct wire_range rows[WIRE_N_RANGES];
         uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->ranges_addr;
@@ -211,6 +223,7 @@ static void take_own(struct recorder_graph *g) {
                         vec_push(&g->own, (struct reach_range){rows[i].begin,
                                                                rows[i].begin + rows[i].size_bytes});
         take_arenas(g);
+        take_others(g);
         if (g->own.n)
                 qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
 }

@@ -9,46 +9,29 @@
 #include "attach/frozen_check.h"
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
-#include "attach/prior_scan.h"
+#include "attach/other_heaps.h"
+#include "attach/target.h"
 #include "reach/process_graph.h"
 
-/* Blocks of jemalloc and mimalloc are known in sum alone: a graph without them would call much lost that is not. */
-static int check_allocator(pid_t pid, struct unrecorded *what, struct err *reterr) {
-        struct target t;
-        struct prior prior;
-        const char *other;
-        int r = target_open(&t, pid, reterr);
-
-        if (r < 0)
-                return r;
-        memcpy(what->name, t.name, MIN(sizeof(what->name) - 1, strlen(t.name)));
-        prior_look(&t, &prior);
-        target_close(&t);
-        other = prior.has_jemalloc && prior.jemalloc.used_bytes   ? "jemalloc"
-                : prior.has_mimalloc && prior.mimalloc.used_bytes ? "mimalloc"
-                                                                  : NULL;
-        if (other)
-                return err_set(
-                        reterr, -ENOTSUP,
-                        "process %d (%s) allocates with %s, whose blocks silt cannot list: record it with 'silt attach %d'",
-                        (int)pid, what->name, other, (int)pid);
-        if (!prior.has_arenas)
-                return err_set(
-                        reterr, -ENOTSUP,
-                        "process %d (%s) has no malloc that silt can read: record it with 'silt attach %d'",
-                        (int)pid, what->name, (int)pid);
-        return 0;
-}
+enum { N_TRIES = 8 }; /* a thread may be inside its allocator when it is stopped */
 
 struct parts {
         VEC(struct found_block) blocks;
         VEC(struct reach_thread) threads;
         VEC(struct part_name { char text[16]; }) names;
-        struct reach_range own; /* the main arena's variables */
-        struct maps before;     /* of the process, before it was copied */
+        VEC(struct reach_range) own; /* in which allocators know their blocks */
+        struct maps before;          /* of the process, before it was copied */
 };
 
-static bool take_parts(struct parts *p, const struct frozen *f, struct unrecorded *what) {
+static void parts_done(struct parts *p) {
+        vec_free(&p->blocks);
+        vec_free(&p->threads);
+        vec_free(&p->names);
+        vec_free(&p->own);
+        maps_done(&p->before);
+}
+
+static bool take_libc(struct parts *p, const struct frozen *f, struct unrecorded *what) {
         struct malloc_heap heap;
         bool is_found = malloc_heap_read(&heap, f->copy, f->mem_fd, true);
 
@@ -57,10 +40,34 @@ static bool take_parts(struct parts *p, const struct frozen *f, struct unrecorde
                          (struct found_block){heap.blocks.items[i].address,
                                               heap.blocks.items[i].size_bytes, 0, REACH_NO_SITE});
         if (is_found)
-                p->own = (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end};
+                vec_push(&p->own,
+                         (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end});
         what->n_unknown_mapped = heap.n_unknown_mapped;
         what->unwalked_bytes = heap.unwalked_bytes;
         malloc_heap_done(&heap);
+        return is_found;
+}
+
+/* A graph without the blocks of an allocator that is there would call much lost that is not. */
+static bool take_others(struct parts *p, const struct frozen *f, const char **ret_missing) {
+        struct other_heaps heaps;
+        bool has_blocks;
+
+        other_heaps_read(&heaps, f->copy, f->mem_fd);
+        for (size_t i = 0; i < heaps.list.blocks.n; i++)
+                vec_push(&p->blocks, (struct found_block){heaps.list.blocks.items[i].address,
+                                                          heaps.list.blocks.items[i].size_bytes, 0,
+                                                          REACH_NO_SITE});
+        for (size_t i = 0; i < heaps.list.own.n; i++)
+                vec_push(&p->own, (struct reach_range){heaps.list.own.items[i].begin,
+                                                       heaps.list.own.items[i].end});
+        *ret_missing = heaps.missing;
+        has_blocks = heaps.list.blocks.n > 0;
+        other_heaps_done(&heaps);
+        return has_blocks;
+}
+
+static void take_threads(struct parts *p, const struct frozen *f) {
         for (size_t i = 0; i < f->threads.n; i++) {
                 const struct frozen_thread *t = &f->threads.items[i];
                 struct reach_thread one = {.tid = t->tid, .sp = t->sp, .n_registers = t->n_regs};
@@ -71,7 +78,26 @@ static bool take_parts(struct parts *p, const struct frozen *f, struct unrecorde
                 vec_push(&p->threads, one);
                 vec_push(&p->names, name);
         }
-        return is_found;
+}
+
+/* -EAGAIN: another moment may do. */
+static int take_parts(struct parts *p, const struct frozen *f, pid_t pid, struct unrecorded *what,
+                      struct err *reterr) {
+        const char *missing;
+        bool has_libc = take_libc(p, f, what), has_others = take_others(p, f, &missing);
+
+        take_threads(p, f);
+        if (missing)
+                return err_set(
+                        reterr, -EAGAIN,
+                        "process %d (%s) allocates with %s, whose blocks silt cannot list: record it with 'silt attach %d'",
+                        (int)pid, what->name, missing, (int)pid);
+        if (!has_libc && !has_others)
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "process %d (%s) has no malloc that silt can read: record it with 'silt attach %d'",
+                        (int)pid, what->name, (int)pid);
+        return 0;
 }
 
 static int read_copy(const struct frozen *f, struct parts *parts, struct heap_graph *ret,
@@ -86,8 +112,8 @@ static int read_copy(const struct frozen *f, struct parts *parts, struct heap_gr
                 .n_threads = parts->threads.n,
                 .blocks = parts->blocks.items,
                 .n_blocks = parts->blocks.n,
-                .own = &parts->own,
-                .n_own = 1,
+                .own = parts->own.items,
+                .n_own = parts->own.n,
                 .below_sp_bytes = machine_own.below_stack_bytes,
         };
         int r = process_graph_make(&p, ret, reterr);
@@ -97,36 +123,54 @@ static int read_copy(const struct frozen *f, struct parts *parts, struct heap_gr
         return r;
 }
 
-int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *ret_what,
-                          struct err *reterr) {
+static int make_once(pid_t pid, struct heap_graph *ret, struct unrecorded *what,
+                     struct err *reterr) {
         struct parts parts = {0};
         struct frozen f;
+        int r = maps_read(&parts.before, pid, reterr);
+
+        if (r < 0)
+                return r;
+        r = frozen_make(&f, pid, NULL, NULL, reterr);
+        if (r < 0) {
+                parts_done(&parts);
+                return r;
+        }
+        r = take_parts(&parts, &f, pid, what, reterr);
+        if (r >= 0)
+                r = read_copy(&f, &parts, ret, reterr);
+        frozen_end(&f, &(struct err){0});
+        parts_done(&parts);
+        vec_free(&f.threads);
+        return r;
+}
+
+static int read_name(pid_t pid, struct unrecorded *what, struct err *reterr) {
+        struct target t;
+        int r = target_open(&t, pid, reterr);
+
+        if (r < 0)
+                return r;
+        memcpy(what->name, t.name, MIN(sizeof(what->name) - 1, strlen(t.name)));
+        target_close(&t);
+        return 0;
+}
+
+int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *ret_what,
+                          struct err *reterr) {
         int r;
 
         *ret_what = (struct unrecorded){0};
         *ret = (struct heap_graph){0};
         r = frozen_check(pid, reterr);
         if (r >= 0)
-                r = check_allocator(pid, ret_what, reterr);
-        if (r >= 0)
-                r = maps_read(&parts.before, pid, reterr);
+                r = read_name(pid, ret_what, reterr);
         if (r < 0)
                 return r;
-        r = frozen_make(&f, pid, NULL, NULL, reterr);
-        if (r < 0) {
-                maps_done(&parts.before);
-                return r;
+        for (unsigned i = 0; i < N_TRIES; i++) {
+                r = make_once(pid, ret, ret_what, reterr);
+                if (r != -EAGAIN)
+                        break;
         }
-        if (take_parts(&parts, &f, ret_what))
-                r = read_copy(&f, &parts, ret, reterr);
-        else
-                r = err_set(reterr, -ENOTSUP, "process %d (%s) has no malloc that silt can read",
-                            (int)pid, ret_what->name);
-        frozen_end(&f, &(struct err){0});
-        vec_free(&parts.blocks);
-        vec_free(&parts.threads);
-        vec_free(&parts.names);
-        maps_done(&parts.before);
-        vec_free(&f.threads);
         return r;
 }

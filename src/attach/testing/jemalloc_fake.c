@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attach/jemalloc_blocks.h"
 #include "base/macros.h"
 
 enum {
@@ -16,6 +17,7 @@ struct je_config je_config_at(unsigned i) {
                                   .quantum_bytes = i & 4 ? 8 : 16,
                                   .is_tree = i & 8,
                                   .has_large_pad = i & 16,
+                                  .is_wide = i % 3 == 1,
                                   .n_shards = i % 7 == 6 ? 2 : 1,
                                   .page_bytes = 4096u << (i / 32 % 3 * 2)};
 }
@@ -140,8 +142,9 @@ static void put_large(struct je_fake *f, const struct je_config *c, unsigned are
         to->used_bytes += 2 * bytes;
 }
 
+static const unsigned classes[2][N_USED] = {{0, 3, 20}, {2, 9, 30}};
+
 struct jemalloc_found je_fill(struct je_fake *f, const struct je_config *c) {
-        static const unsigned classes[2][N_USED] = {{0, 3, 20}, {2, 9, 30}};
         struct jemalloc_found found = {.n_arenas = 2};
 
         memset(f, 0, sizeof(*f));
@@ -157,37 +160,142 @@ struct jemalloc_found je_fill(struct je_fake *f, const struct je_config *c) {
         return found;
 }
 
+/* ---- extents ----------------------------------------------------------------------------------------------- */
+
+static void put_link(struct je_fake *f, uint64_t at, uint64_t value) {
+        f->links[f->n_links++] = (struct je_link){at, value};
+}
+
+/* Entries of the root, of a node and of a leaf, by bits of an address. */
+static void bits_of_tree(const struct je_config *c, unsigned ret[3]) {
+        unsigned page_bits = (unsigned)__builtin_ctz(c->page_bytes),
+                 n = (c->is_wide ? 57 : 48) - page_bits;
+
+        ret[0] = n / (c->is_wide ? 3 : 2);
+        ret[1] = c->is_wide ? n / 3 + n % 3 / 2 : 0;
+        ret[2] = n - ret[0] - ret[1];
+}
+
+static void link_page(struct je_fake *f, const struct je_config *c, uint64_t addr,
+                      uint64_t extent) {
+        uint64_t page = addr / c->page_bytes;
+        unsigned bits[3];
+
+        bits_of_tree(c, bits);
+        put_link(f, JE_LEAF + (page & ((UINT64_C(1) << bits[2]) - 1)) * (c->is_wide ? 16 : 8),
+                 c->is_wide ? extent : extent | UINT64_C(9) << 48 | 3);
+}
+
+/* The first n_used of its regions are in use; of a large block, 1. */
+static void put_extent(struct je_fake *f, const struct je_config *c, uint64_t *addr, unsigned class,
+                       uint64_t n_used) {
+        bool is_slab = class < n_small(c);
+        uint64_t n_regions = is_slab ? slab_bytes(c, class) / class_bytes(c, class) : 0;
+        uint64_t bytes = is_slab ? slab_bytes(c, class)
+                                 : class_bytes(c, class) + (c->has_large_pad ? c->page_bytes : 0);
+        uint64_t *e = &f->extents[(size_t)f->n_extents * JE_EXTENT_WORDS],
+                 at = JE_EXTENTS + 8 * (uint64_t)(e - f->extents);
+
+        f->n_extents++;
+        e[0] = 3 | (uint64_t)is_slab << 12 | (uint64_t) class << (c->is_old ? 18 : 20) |
+               (n_regions - MIN(n_used, n_regions)) << (c->is_old ? 26 : 28);
+        e[1] = *addr + (!is_slab && c->has_large_pad ? 192 : 0);
+        e[2] = bytes | 5;
+        for (uint64_t i = n_used; i < n_regions; i++)
+                e[8 + i / 64] |= UINT64_C(1) << i % 64;
+        link_page(f, c, *addr, at);
+        link_page(f, c, *addr + bytes - c->page_bytes, at);
+        *addr += bytes;
+}
+
+bool je_fill_tree(struct je_fake *f, const struct je_config *c) {
+        uint64_t addr = JE_HEAP + (UINT64_C(16) << 20), page = addr / c->page_bytes;
+        unsigned bits[3];
+        uint64_t *root;
+
+        bits_of_tree(c, bits);
+        if (UINT64_C(1) << bits[0] > JE_DATA_WORDS - JE_ROOT_WORD)
+                return false;
+        root = &f->data[JE_ROOT_WORD + (page >> (bits[1] + bits[2]))];
+        *root = c->is_wide ? JE_NODE : JE_LEAF;
+        if (c->is_wide)
+                put_link(f, JE_NODE + 8 * (page >> bits[2] & ((UINT64_C(1) << bits[1]) - 1)),
+                         JE_LEAF);
+        for (unsigned arena = 0; arena < 2; arena++) {
+                for (unsigned i = 0; i < N_USED; i++) {
+                        unsigned class = classes[arena][i];
+                        uint64_t n_regions = slab_bytes(c, class) / class_bytes(c, class);
+
+                        put_extent(f, c, &addr, class, n_regions);
+                        put_extent(f, c, &addr, class, n_regions);
+                        put_extent(f, c, &addr, class, 1);
+                        put_extent(f, c, &addr, class, n_regions / 2);
+                }
+                put_extent(f, c, &addr, n_small(c) + 2 * arena, 1);
+                put_extent(f, c, &addr, n_small(c) + 2 * arena, 1);
+        }
+        return true;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------- */
+
+uint64_t *je_word(struct je_fake *f, uint16_t number) {
+        size_t n_root = JE_DATA_WORDS - JE_ROOT_WORD, word = number % (sizeof(*f) / 8 - n_root);
+
+        return (uint64_t *)f + (word < JE_ROOT_WORD ? word : word + n_root);
+}
+
+uint16_t je_number(const struct je_fake *f, const uint64_t *word) {
+        size_t n = (size_t)(word - (const uint64_t *)f);
+
+        return (uint16_t)(n < JE_ROOT_WORD ? n : n - (JE_DATA_WORDS - JE_ROOT_WORD));
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------- */
 
-static bool read_heap(const uint64_t *heap, uint64_t off, void *ret, size_t n_bytes) {
-        const size_t n_there = JE_HEAP_WORDS * 8;
+static void overlay(uint64_t addr, void *ret, size_t n_bytes, uint64_t at, const void *bytes,
+                    size_t n) {
+        uint64_t begin = MAX(addr, at), end = MIN(addr + n_bytes, at + n);
 
-        if (off + n_bytes > JE_HEAP_BYTES)
-                return false;
-        memset(ret, 0, n_bytes);
-        if (off < n_there)
-                memcpy(ret, (const uint8_t *)heap + off, MIN(n_bytes, n_there - off));
-        return true;
+        if (begin < end)
+                memcpy((uint8_t *)ret + (begin - addr), (const uint8_t *)bytes + (begin - at),
+                       (size_t)(end - begin));
 }
 
 static bool fake_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         struct je_reader *r = ctx;
+        const struct je_fake *f = r->fake;
+        uint64_t heap = addr >= JE_OTHER ? JE_OTHER : JE_HEAP;
 
-        if (!r->n_reads_left)
+        if (!r->n_reads_left || addr < JE_HEAP || addr - heap + n_bytes > JE_HEAP_BYTES)
                 return false;
         r->n_reads_left--;
         if (r->between)
                 r->between(r->fake, r->n_reads);
         r->n_reads++;
-        if (addr >= JE_OTHER)
-                return read_heap(r->fake->heaps[1], addr - JE_OTHER, ret, n_bytes);
-        return addr >= JE_HEAP && read_heap(r->fake->heaps[0], addr - JE_HEAP, ret, n_bytes);
+        memset(ret, 0, n_bytes);
+        overlay(addr, ret, n_bytes, heap, f->heaps[heap == JE_OTHER], sizeof(f->heaps[0]));
+        overlay(addr, ret, n_bytes, JE_EXTENTS, f->extents, sizeof(f->extents));
+        for (uint32_t i = 0; i < f->n_links && i < JE_N_LINKS; i++)
+                overlay(addr, ret, n_bytes, f->links[i].at, &f->links[i].value, 8);
+        return true;
+}
+
+static struct memory memory_of(struct je_reader *r) {
+        static const struct memory_span spans[] = {{JE_HEAP, JE_HEAP + JE_HEAP_BYTES},
+                                                   {JE_OTHER, JE_OTHER + JE_HEAP_BYTES}};
+
+        return (struct memory){.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+}
+
+bool je_list(struct je_reader *r, struct heap_list *ret) {
+        struct memory m = memory_of(r);
+
+        return jemalloc_list(&m, r->fake->data, JE_DATA_WORDS, ret);
 }
 
 bool je_read(struct je_reader *r, struct jemalloc_found *ret) {
-        static const struct memory_span spans[] = {{JE_HEAP, JE_HEAP + JE_HEAP_BYTES},
-                                                   {JE_OTHER, JE_OTHER + JE_HEAP_BYTES}};
-        struct memory m = {.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+        struct memory m = memory_of(r);
 
         return jemalloc_read(&m, r->fake->data, JE_DATA_WORDS, ret);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attach/mimalloc_blocks.h"
 #include "base/macros.h"
 
 enum { SLICE_BYTES = 65536, N_ENTRIES = 512, HUGE_SLICES = 1100, N_QUEUES = 75 };
@@ -28,11 +29,20 @@ static void put_slices(struct mi_fake *f, unsigned version, unsigned segment, un
         *mi_slice(f, version, segment, at) = n_slices;
 }
 
+static uint64_t segment_at(unsigned segment) {
+        return segment == 2 ? MI_HUGE : MI_FIRST + segment * MI_SEGMENT_BYTES;
+}
+
+/* The first blocks are in use, the one behind them is free. */
 static void put_page(struct mi_fake *f, unsigned version, unsigned segment, unsigned at,
                      uint32_t n_slices, uint64_t bytes, uint64_t n_used,
                      struct mimalloc_found *to) {
         uint64_t *slice = mi_slice(f, version, segment, at),
-                 n_room = n_slices * SLICE_BYTES / bytes;
+                 n_room = n_slices * SLICE_BYTES / bytes,
+                 first = segment_at(segment) + (uint64_t)at * SLICE_BYTES +
+                         (version > 0                   ? 320
+                          : bytes >= 8 && bytes <= 1024 ? 384
+                                                        : 0);
 
         put_slices(f, version, segment, at, n_slices);
         slice[1] = 3 | MIN(n_used + 1, n_room) << 16 | n_room << 32;
@@ -41,7 +51,10 @@ static void put_page(struct mi_fake *f, unsigned version, unsigned segment, unsi
         } else {
                 slice[4] = n_used | 0x0600000;
                 slice[5] = bytes;
+                slice[6] = n_slices > 30 ? first - 320 : first;
         }
+        if (n_used < n_room)
+                slice[2] = first + n_used * bytes;
         mi_cookie(f, version, segment)[-1]++;
         to->held_bytes += (uint64_t)n_slices * SLICE_BYTES;
         to->used_bytes += n_used * bytes;
@@ -115,11 +128,22 @@ static bool fake_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         return true;
 }
 
-bool mi_read(struct mi_reader *r, struct mimalloc_found *ret) {
+static struct memory memory_of(struct mi_reader *r) {
         static const struct memory_span spans[] = {{MI_FIRST - 8192,
                                                     MI_FIRST + 3 * MI_SEGMENT_BYTES + 4096},
                                                    {MI_HUGE, MI_HUGE + 4 * MI_SEGMENT_BYTES}};
-        struct memory m = {.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+
+        return (struct memory){.read = fake_read, .ctx = r, .spans = spans, .n_spans = 2};
+}
+
+bool mi_list(struct mi_reader *r, struct heap_list *ret) {
+        struct memory m = memory_of(r);
+
+        return mimalloc_list(&m, r->fake->data, MI_DATA_WORDS, ret);
+}
+
+bool mi_read(struct mi_reader *r, struct mimalloc_found *ret) {
+        struct memory m = memory_of(r);
 
         return mimalloc_read(&m, r->fake->data, MI_DATA_WORDS, ret);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attach/heap_list.h"
 #include "attach/mimalloc.h"
 
 enum {
@@ -42,4 +43,5 @@ uint64_t *mi_cookie(struct mi_fake *f, unsigned version, unsigned segment);
 uint64_t *mi_figures(struct mi_fake *f, unsigned version, unsigned segment);
 uint64_t *mi_slice(struct mi_fake *f, unsigned version, unsigned segment, unsigned slice);
 
+bool mi_list(struct mi_reader *r, struct heap_list *ret);
 bool mi_read(struct mi_reader *r, struct mimalloc_found *ret);

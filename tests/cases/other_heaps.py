@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Leaks and holders where malloc is jemalloc or mimalloc, recorded or not: every block, and none that a thread's cache has."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from allocators._workshop import Workshop
+from harness.answer import parse
+from harness.cases import skip
+from harness.process import give_up, kill_family, run
+
+# What libraries and threads have beside it: buffers, tables of thread-local data, an emergency pool.
+N_OTHERS = 40
+
+
+def build(t, kind):
+    """je: Debian's jemalloc; je_inside: a part of the program, under other names and without symbols; mi: Debian's mimalloc; libc: neither."""
+    flags, link = ["-DPREFIX=", "-DUSABLE_NAME=malloc_usable_size", "-fno-builtin"], ["-lpthread"]
+    if kind == "je_inside":
+        archive = Workshop(t.context).prefixed_jemalloc("_rjem_")
+        flags, link = ["-DPREFIX=_rjem_", "-DUSABLE_NAME=malloc_usable_size", "-s"], [archive, "-lm", "-ldl", "-lpthread"]
+    elif kind != "libc":
+        link = ["-Wl,--no-as-needed", {"je": "-ljemalloc", "mi": "-lmimalloc"}[kind], "-lpthread"]
+    return t.context.helpers.build("other_heaps_" + kind, ["other_heaps.c"], flags=flags, link=link)
+
+
+def start(t, argv):
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    t.running.append(process)
+    words = process.stdout.readline().split()
+    assert words[:1] == ["ready"], words
+    return process, [int(w) for w in words[1:]]
+
+
+def leaks(t, who):
+    r = t.silt.command("leaks", str(who), "--json")
+    assert r.code == 0, r.errors
+    return parse(r.stdout)
+
+
+def check(kind, got, n_threads, kept_blocks, kept_bytes, lost_blocks, lost_bytes):
+    """What a thread did last may have left an address into a block on its stack, which is possibly lost then."""
+    def sum_of(field, *classes):
+        return sum(got[c][field] for c in classes)
+    lost = ("definitely_lost", "indirectly_lost")
+    found = ("possibly_lost", "still_reachable")
+    n_stale = lost_blocks - sum_of("blocks", *lost)
+    stale_bytes = lost_bytes - sum_of("bytes", *lost)
+    assert 0 <= n_stale <= n_threads and stale_bytes <= sum_of("bytes", "possibly_lost"), (kind, got, lost_blocks, lost_bytes)
+    assert n_stale or not stale_bytes, (kind, got, lost_bytes)
+    assert 0 <= sum_of("blocks", *found) - n_stale - kept_blocks <= N_OTHERS, (kind, got, kept_blocks)
+    assert 0 <= sum_of("bytes", *found) - stale_bytes - kept_bytes <= 1 << 20, (kind, got, kept_bytes)
+
+
+def test_not_recorded(t):
+    for kind in ("libc", "je", "je_inside", "mi"):
+        for n_threads in (1, 3):
+            process, known = start(t, [build(t, kind), str(n_threads)])
+            try:
+                for _ in range(t.count(1, 20)):
+                    check(kind, leaks(t, process.pid), n_threads, *known)
+            finally:
+                kill_family(process.pid)
+
+
+def test_recorded(t):
+    """Sizes are those requested then, and blocks those of the recording: what is lost is what it was."""
+    for kind in ("je", "mi"):
+        trace = t.path(kind + ".silt")
+        process, known = start(t, t.silt.run_argv(trace, [build(t, kind), "2"]))
+        try:
+            r = t.silt.command("snapshot", str(process.pid), "--graph")
+            assert r.code == 0, r.errors
+        finally:
+            kill_family(process.pid)
+        got = leaks(t, trace)
+        n_lost = got["definitely_lost"]["blocks"] + got["indirectly_lost"]["blocks"]
+        assert known[2] - 2 <= n_lost <= known[2], (kind, got["definitely_lost"], got["indirectly_lost"], known)
+
+
+def test_an_allocator_that_silt_cannot_read(t):
+    """What is not seen is said: a list of the C library's few blocks would be no answer."""
+    source, library = t.path("x.c"), t.path("libtcmalloc.so.4")
+    with open(source, "w") as f:
+        f.write("int silt_test_nothing;\n")
+    subprocess.run(["gcc", "-shared", "-o", library, source], check=True)
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, "LD_PRELOAD": library})
+    t.running.append(process)
+    time.sleep(0.3)
+    try:
+        for command in ("leaks", "holders"):
+            r = t.silt.command(command, str(process.pid))
+            assert r.code != 0 and "allocates with tcmalloc, whose blocks silt cannot list" in r.errors, r.errors
+            assert len(r.errors.splitlines()) == 1 and not r.text, r
+    finally:
+        kill_family(process.pid)
+
+
+def fill_redis(t, server):
+    socket = t.path("redis")
+    process = subprocess.Popen([server, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", t.dir, "--enable-debug-command", "yes"],
+                               stdout=subprocess.DEVNULL)
+    t.running.append(process)
+    end = time.monotonic() + 60
+    while run(["redis-cli", "-s", socket, "ping"]).text.strip() != "PONG":
+        give_up(end, "redis-server does not answer")
+        time.sleep(0.1)
+    assert run(["redis-cli", "-s", socket, "debug", "populate", str(t.count(20_000, 500_000)), "key", "100"]).code == 0
+    return process, socket
+
+
+def redis(t, server):
+    """The blocks add up to what its jemalloc says, but for its caches; all are held, most by `server`."""
+    process, socket = fill_redis(t, server)
+    try:
+        got = leaks(t, process.pid)
+        info = run(["redis-cli", "-s", socket, "info", "memory"]).text
+        r = t.silt.command("holders", str(process.pid), "--json")
+        assert r.code == 0, r.errors
+    finally:
+        kill_family(process.pid)
+    allocated = int(dict(line.split(":", 1) for line in info.split() if ":" in line)["allocator_allocated"])
+    total = sum(got[c]["bytes"] for c in ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable"))
+    assert 0.9 * allocated < total < 1.02 * allocated, (got, allocated)
+    assert got["definitely_lost"]["bytes"] + got["indirectly_lost"]["bytes"] < 0.001 * total, got
+    sentence = json.loads(r.text)["sentence"]
+    assert "server" in sentence, sentence
+    t.notes.append(sentence)
+
+
+def test_redis(t):
+    server = shutil.which("redis-server")
+    if not server:
+        skip("redis is not installed")
+    redis(t, server)
+
+
+def test_older_jemalloc(t):
+    """5.2.1, of redis's own source."""
+    redis(t, Workshop(t.context).redis())
+
+
+test_older_jemalloc.repeats, test_older_jemalloc.soak_repeats = 0, 1
