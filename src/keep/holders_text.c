@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "keep/holders_write.h"
+#include "keep/missing_blocks.h"
 #include "show/stack_text.h"
 
 enum {
@@ -225,6 +226,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         const struct site_group *first = n ? &t->groups[way[0]] : NULL;
         struct unit_text a, b;
 
+        missing_blocks_add(query_view(h->names.q), g->info.process, to);
         if (!g->heap.graph.n_blocks) {
                 query_add_process_name(h->names.q, g->info.process, to);
                 str_addf(to, " held no block that silt saw allocated, after %s.",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 #include "keep/leaks_write.h"
+#include "keep/missing_blocks.h"
 #include "show/show_json.h"
 
 static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
@@ -44,6 +45,7 @@ static void put_record(struct json *j, const struct leaks *l, const struct loss_
 void leaks_json(FILE *out, const struct leaks *l) {
         const struct leak_sums *c = &l->kept.sums;
         const struct query_totals *t = &l->answer->totals;
+        struct str incomplete = {0};
         struct json j;
 
         json_init(&j, out);
@@ -51,6 +53,9 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_put_string(&j, "schema", "silt.leaks/1");
         json_put_uint(&j, "pid",
                       query_view(l->names.q)->processes[l->kept.graph.info.process].start.pid);
+        missing_blocks_add(query_view(l->names.q), l->kept.graph.info.process, &incomplete);
+        json_put_string(&j, "incomplete", str_text(&incomplete));
+        str_done(&incomplete);
         json_put_double(&j, "at_s", (double)l->kept.graph.info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)l->kept.graph.heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", l->kept.graph.heap.unread_bytes);

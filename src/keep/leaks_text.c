@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "keep/leak_summary.h"
 #include "keep/leaks_write.h"
+#include "keep/missing_blocks.h"
 #include "show/stack_text.h"
 #include "show/style.h"
 
@@ -20,6 +21,7 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
                 if (l->kept.records.items[i].class == LEAK_DEFINITE &&
                     !l->kept.records.items[i].is_suppressed)
                         worst = &l->kept.records.items[i];
+        missing_blocks_add(query_view(l->names.q), l->kept.graph.info.process, to);
         query_add_process_name(l->names.q, l->kept.graph.info.process, to);
         if (!lost_blocks && c->suppressed_blocks)
                 str_addf(to, " lost nothing but what is suppressed, %s in %s block%s, after %s.",

@@ -81,6 +81,24 @@ def test_recorded(t):
         assert known[2] - 2 <= n_lost <= known[2], (kind, got["definitely_lost"], got["indirectly_lost"], known)
 
 
+def test_what_a_recording_did_not_see(t):
+    """Functions without symbols cannot be hooked: an answer from what is left of the heap says so first."""
+    trace = t.path("t.silt")
+    process, _ = start(t, t.silt.run_argv(trace, [build(t, "je_inside"), "1"]))
+    try:
+        r = t.silt.command("snapshot", str(process.pid), "--graph")
+        assert r.code == 0, r.errors
+        run(["pkill", "-TERM", "-P", str(process.pid), "other_heaps"])
+        process.wait(30)
+    finally:
+        kill_family(process.pid)
+    said = "Incomplete: silt did not see what jemalloc"
+    for command in ("leaks", "holders"):
+        text = " ".join(t.silt.command(command, trace).text.split())
+        assert text.startswith(said) and "Of what silt saw: " in text, text
+    assert leaks(t, trace)["incomplete"].startswith(said)
+
+
 def test_an_allocator_that_silt_cannot_read(t):
     """What is not seen is said: a list of the C library's few blocks would be no answer."""
     source, library = t.path("x.c"), t.path("libtcmalloc.so.4")

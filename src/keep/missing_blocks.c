@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "keep/missing_blocks.h"
+
+#include "trace/limit.h"
+
+void missing_blocks_add(const struct trace_view *v, uint32_t process, struct str *to) {
+        uint32_t pid = v->processes[process].start.pid;
+        struct trace_limit worst = {.kind = LIMIT_N_KINDS}, l;
+
+        for (size_t i = 0; i < v->n_notes; i++)
+                if (trace_limit_parse(v->notes[i].text, &l) && l.kind <= LIMIT_LOST &&
+                    (!l.pid || l.pid == pid) &&
+                    (l.kind < worst.kind || (l.kind == worst.kind && l.bytes > worst.bytes)))
+                        worst = l;
+        if (worst.kind != LIMIT_N_KINDS)
+                str_addf(to, "Incomplete: %s. Of what silt saw: ", worst.text);
+}
