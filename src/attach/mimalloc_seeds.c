@@ -5,7 +5,7 @@
 
 #include "attach/testing/mimalloc_fake.h"
 
-enum { N_KINDS = 10 };
+enum { N_KINDS = 12 };
 
 static uint64_t *word_of(struct mi_fake *f, unsigned version, unsigned kind) {
         switch (kind) {
@@ -17,6 +17,8 @@ static uint64_t *word_of(struct mi_fake *f, unsigned version, unsigned kind) {
         case 6: return mi_slice(f, version, 0, 10);
         case 7: return mi_slice(f, version, 0, 2) + 1;
         case 8: return mi_slice(f, version, 0, 1) + 4;
+        case 9: return &f->segments[0][MI_DELAYED_WORD];
+        case 10: return mi_slice(f, version, 1, 1) + 2;
         default: return mi_slice(f, version, 2, 1) + 3;
         }
 }

@@ -297,5 +297,5 @@ bool je_list(struct je_reader *r, struct heap_list *ret) {
 bool je_read(struct je_reader *r, struct jemalloc_found *ret) {
         struct memory m = memory_of(r);
 
-        return jemalloc_read(&m, r->fake->data, JE_DATA_WORDS, ret);
+        return jemalloc_read(&m, r->fake->data, JE_ROOT_WORD, ret); /* the root is not needed */
 }

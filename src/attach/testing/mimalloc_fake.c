@@ -85,6 +85,15 @@ static void put_queues(struct mi_fake *f) {
         f->data[MI_QUEUES_WORD + 3 * N_QUEUES + 3] = MI_COOKIE;
 }
 
+/* The first block of a page was full when another thread released it: the heap knows, and counts it as in use. */
+static void put_delayed(struct mi_fake *f, unsigned version) {
+        uint64_t *slice = mi_slice(f, version, 0, 1);
+
+        f->segments[0][MI_DELAYED_WORD] = segment_at(0) + SLICE_BYTES + (version == 0 ? 384 : 320);
+        slice[version == 0 ? 6 : 8] =
+                segment_at(0) + MI_DELAYED_WORD * 8 - (version == 0 ? 2840 : 8);
+}
+
 struct mimalloc_found mi_fill(struct mi_fake *f, unsigned version) {
         struct mimalloc_found found = {.n_segments = MI_N_SEGMENTS};
 
@@ -103,6 +112,7 @@ struct mimalloc_found mi_fill(struct mi_fake *f, unsigned version) {
         put_segment(f, version, 2, MI_HUGE, HUGE_SLICES);
         put_page(f, version, 2, 1, HUGE_SLICES - 1, (uint64_t)(HUGE_SLICES - 1) * SLICE_BYTES, 1,
                  &found);
+        put_delayed(f, version);
         return found;
 }
 

@@ -15,6 +15,7 @@ enum {
         MI_N_VERSIONS = 3,
         MI_N_SEGMENTS = 3,       /* two one after the other, and one of a huge block elsewhere */
         MI_SEGMENT_WORDS = 6192, /* that are there of each; the rest is zero */
+        MI_DELAYED_WORD = 6184,  /* of the first: a heap's list of one block that was given back */
 };
 
 #define MI_FIRST UINT64_C(0x200000000000)
