@@ -50,6 +50,7 @@ static bool take_option(struct run_options *o, enum attach_option option, struct
         case ATTACH_DURATION: return cli_take_duration(p, o);
         case ATTACH_MAX_SIZE: return cli_take_max_size(p, o);
         case ATTACH_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
+        case ATTACH_GRAPH_SIGNAL: return cli_take_graph_signal(p, o);
         case ATTACH_GRAPH_EVERY: return cli_take_graph_every(p, o);
         case ATTACH_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
         case ATTACH_SAMPLE: return cli_take_sample(p, o);

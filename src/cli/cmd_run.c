@@ -89,6 +89,7 @@ static bool take_option(struct run_options *o, enum run_option option, struct cl
         case RUN_START_AFTER: return take_start_after(o, p);
         case RUN_START_ABOVE: return take_start_above(o, p);
         case RUN_SNAPSHOT_EVERY: return cli_take_snapshot_every(p, o);
+        case RUN_GRAPH_SIGNAL: return cli_take_graph_signal(p, o);
         case RUN_GRAPH_EVERY: return cli_take_graph_every(p, o);
         case RUN_SNAPSHOT_GROWTH: return cli_take_snapshot_growth(p, o);
         case RUN_LEAKS: o->leaks = true; break;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/recording.h"
 
+#include <signal.h>
+#include <string.h>
+
 #include "record/supervisor.h"
 
 enum {
@@ -46,6 +49,15 @@ bool cli_take_graph_every(struct cli_parser *p, struct run_options *o) {
                 cli_parser_error(p, "--graph-every: '%s' is too short: give at least 100ms",
                                  p->value);
         return o->graph_every_ns >= RECORDING_MIN_GRAPH_EVERY_NS;
+}
+
+bool cli_take_graph_signal(struct cli_parser *p, struct run_options *o) {
+        const char *name = strncmp(p->value, "SIG", 3) == 0 ? p->value + 3 : p->value;
+
+        o->graph_signal = !strcmp(name, "USR1") ? SIGUSR1 : !strcmp(name, "USR2") ? SIGUSR2 : 0;
+        if (!o->graph_signal)
+                cli_parser_error(p, "--graph-signal: '%s' is not USR1 or USR2", p->value);
+        return o->graph_signal != 0;
 }
 
 bool cli_take_snapshot_growth(struct cli_parser *p, struct run_options *o) {

@@ -13,6 +13,7 @@ bool cli_take_duration(struct cli_parser *p, struct run_options *o);
 bool cli_take_max_size(struct cli_parser *p, struct run_options *o);
 bool cli_take_snapshot_every(struct cli_parser *p, struct run_options *o);
 bool cli_take_graph_every(struct cli_parser *p, struct run_options *o);
+bool cli_take_graph_signal(struct cli_parser *p, struct run_options *o);
 bool cli_take_snapshot_growth(struct cli_parser *p, struct run_options *o);
 bool cli_take_sample(struct cli_parser *p, struct run_options *o);
 bool cli_take_budget(struct cli_parser *p, struct run_options *o);

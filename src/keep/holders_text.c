@@ -69,7 +69,7 @@ static void add_site(const struct holders *h, const struct site_group *x, bool u
         if (is_unrecorded(h))
                 str_addf(to, "blocks of %s", h->texts.pool.items.items[x->site]);
         else if (stack == REACH_NO_SITE)
-                str_add(to, "code whose call path is unknown");
+                str_add(to, "code that ran before silt attached");
         else
                 add_requester(h, stack, utf8, to);
 }

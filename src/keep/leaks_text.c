@@ -43,9 +43,14 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
                  unit_duration(&d, l->kept.graph.info.time_ns));
         if (!worst)
                 return;
-        str_addf(to, " The most, %s, was allocated by ",
+        str_addf(to, " The most, %s, was allocated ",
                  unit_bytes(&a, worst->bytes + worst->indirect_bytes));
-        stack_add_short(s, &l->names, worst->stack, to, 60);
+        if (worst->stack == REACH_NO_SITE) {
+                str_add(to, "before silt attached");
+        } else {
+                str_add(to, "by ");
+                stack_add_short(s, &l->names, worst->stack, to, 60);
+        }
         str_add(to, ".");
 }
 
@@ -70,7 +75,7 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
                         s->bold, unit_count(&a, r->bytes), unit_count(&b, r->blocks),
                         leak_class_words[r->class], i + 1, l->kept.records.n, s->plain);
         if (r->stack == REACH_NO_SITE)
-                fprintf(s->out, "   silt does not know who allocated them\n");
+                fprintf(s->out, "   allocated before silt attached\n");
         else
                 stack_print(s, &l->names, r->stack, 3, l->options->is_full ? 0 : USUAL_FRAMES);
         fputc('\n', s->out);
@@ -95,8 +100,17 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 static void add_doubts(struct str *to, const struct leaks *l) {
+        const struct heap_graph *h = &l->kept.graph.heap;
         struct unit_text a;
+        uint64_t n_prior = 0;
 
+        for (uint32_t i = 0; h->seqs && i < h->graph.n_blocks; i++)
+                n_prior += h->seqs[i] == HEAP_NO_SEQ;
+        if (n_prior)
+                str_addf(
+                        to,
+                        " %s block%s there before silt attached: without call paths, and with sizes rounded up.",
+                        unit_count(&a, n_prior), n_prior == 1 ? " was" : "s were");
         if (l->kept.graph.heap.unread_bytes)
                 str_addf(to, " %s could not be read: what only they point to counts as lost.",
                          unit_bytes(&a, l->kept.graph.heap.unread_bytes));

@@ -43,7 +43,7 @@ static bool fill(struct block_index *x, uint64_t base, uint32_t next) {
 }
 
 int block_index_make(struct block_index *ret, const struct reach_block *blocks, uint32_t n_blocks) {
-        struct block_index x = {.blocks = blocks, .n_blocks = n_blocks, .lowest = 1};
+        struct block_index x = {.blocks = blocks, .n_blocks = n_blocks};
 
         if (!is_sane(blocks, n_blocks))
                 return -EINVAL;

@@ -14,8 +14,9 @@ enum {
 struct block_index {
         const struct reach_block *blocks;
         uint32_t n_blocks;
-        uint64_t lowest, highest; /* addresses in blocks are within; highest included */
-        uint32_t **tables;        /* 1 << INDEX_TOP_BITS; NULL: no block there */
+        uint64_t lowest,
+                highest;   /* addresses in blocks are within; highest included; of no blocks 0, 0 */
+        uint32_t **tables; /* 1 << INDEX_TOP_BITS; NULL: no block there */
 };
 
 /* The blocks stay the caller's. 0, -ENOMEM; -EINVAL: they are not sorted, overlap, or are at addresses that no process has. */

@@ -24,6 +24,7 @@ enum heap_place_kind {
         N_PLACE_KINDS,
 };
 
+#define HEAP_NO_SEQ UINT64_MAX /* it was there before the recording began */
 #define HEAP_NO_LOCATION UINT32_MAX
 
 struct heap_place {
@@ -62,7 +63,8 @@ struct heap_graph {
         uint32_t n_types;
         uint32_t *
                 type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
-        uint64_t *seqs;  /* of each block: which allocation it is; NULL where nobody counted */
+        uint64_t *
+                seqs; /* of each block: which allocation it is, or HEAP_NO_SEQ; NULL where nobody counted */
         uint64_t pause_ns;     /* so long did the program stand still */
         uint64_t unread_bytes; /* of memory that could not be read */
         uint32_t

@@ -16,7 +16,9 @@ static int by_address(const void *a, const void *b) {
 
         if (x->address != y->address)
                 return x->address < y->address ? -1 : 1;
-        return x->size_bytes > y->size_bytes ? -1 : x->size_bytes < y->size_bytes;
+        if (x->size_bytes != y->size_bytes)
+                return x->size_bytes > y->size_bytes ? -1 : 1;
+        return x->seq > y->seq ? -1 : x->seq < y->seq; /* the last one counts: that was recorded */
 }
 
 /* Sorted, and none in another: a pool's pieces lie in blocks of another allocator, and are what was asked for. */

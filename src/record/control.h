@@ -16,6 +16,7 @@ enum control_kind {
         CONTROL_HELD = 8, /* supervisor → recorder: how long the target's threads stood still */
         CONTROL_REPLACED =
                 9, /* supervisor → recorder: the target that was attached to has become another program; as STOP */
+        CONTROL_GRAPH = 10,   /* supervisor → recorder: look at what points to what, now */
         CONTROL_FINISHED = 4, /* recorder → supervisor: the file is whole; nobody is left */
 };
 

@@ -17,6 +17,15 @@ static void want(struct recorder *r, const char *name) {
         vec_push(&r->graph_wishes, wish);
 }
 
+void recorder_graph_on_signal(struct recorder *r) {
+        char name[32];
+
+        if (r->graph || r->graph_wishes.n) /* it is under way */
+                return;
+        snprintf(name, sizeof(name), "signal-%u", ++r->graph_schedule.n_signals);
+        want(r, name);
+}
+
 /* Of the program that was started. */
 static bool is_scarce(const struct recorder *r) {
         const struct image *one = r->images.list.n ? r->images.list.items[0] : NULL;

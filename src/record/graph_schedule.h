@@ -5,6 +5,9 @@
 
 #include "record/recorder_state.h"
 
+/* Somebody sent the signal that means it. */
+void recorder_graph_on_signal(struct recorder *r);
+
 /* A row of the observers. */
 uint64_t recorder_schedule_graphs(void *recorder, uint64_t now_ns);
 uint64_t recorder_graph_schedule_due(const void *recorder);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/recorder.h"
+#include "record/graph_schedule.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -259,6 +260,8 @@ static void recorder_take_control(struct recorder *r) {
                               m.is_leaving ? "leave" : "attach");
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_REPLACED) {
                 recorder_target_replaced(r, &m);
+        } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_GRAPH) {
+                recorder_graph_on_signal(r);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_STOP) {
                 r->leave_until_ns = recorder_now_ns(r) + LEAVE_NS;
         } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {

@@ -37,6 +37,7 @@ struct recorder_graph {
         bool awaits_cut, is_cut, is_reading;
         uint64_t time_ns;
         VEC(struct found_block) blocks;
+        uint64_t n_live, live_bytes; /* that were recorded */
         VEC(struct reach_thread) threads;
         VEC(struct reach_range) own;
         VEC(struct thread_name { char text[16]; }) names;
@@ -122,9 +123,68 @@ static void put_places(struct recorder_graph *g) {
 
 /* ---- the thread that reads ------------------------------------------------------------------------------- */
 
+/* Sorted, as roots want it. */
+static int by_begin(const void *a, const void *b) {
+        const struct reach_range *x = a, *y = b;
+
+        return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static void add_prior(struct recorder_graph *g, uint64_t address, uint64_t size_bytes) {
+        vec_push(&g->blocks, (struct found_block){address, size_bytes, HEAP_NO_SEQ, REACH_NO_SITE});
+}
+
+/* malloc's own lists lead to headers of chunks, whose first word is the end of the block before. */
+static void take_arenas(struct recorder_graph *g, bool wants_blocks, uint64_t *unwalked_bytes) {
+        struct malloc_heap heap;
+
+        if (malloc_heap_read(&heap, g->frozen.copy, g->frozen.mem_fd, wants_blocks))
+                vec_push(&g->own,
+                         (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end});
+        for (size_t i = 0; i < heap.blocks.n; i++)
+                add_prior(g, heap.blocks.items[i].address, heap.blocks.items[i].size_bytes);
+        *unwalked_bytes = heap.unwalked_bytes;
+        malloc_heap_done(&heap);
+}
+
+/* What jemalloc knows of its extents leads to each large block, and to the first of each slab. False: it cannot be listed. */
+static bool take_others(struct recorder_graph *g, bool wants_blocks) {
+        struct other_heaps heaps;
+        const char *missing;
+
+        other_heaps_read(&heaps, g->frozen.copy, g->frozen.mem_fd);
+        for (size_t i = 0; i < heaps.list.own.n; i++)
+                vec_push(&g->own, (struct reach_range){heaps.list.own.items[i].begin,
+                                                       heaps.list.own.items[i].end});
+        for (size_t i = 0; wants_blocks && i < heaps.list.blocks.n; i++)
+                add_prior(g, heaps.list.blocks.items[i].address,
+                          heaps.list.blocks.items[i].size_bytes);
+        missing = wants_blocks ? heaps.missing : NULL;
+        other_heaps_done(&heaps);
+        if (missing)
+                err_set(&g->err, -EAGAIN,
+                        "cannot list the blocks of %s that were there before silt attached; a thread may have been inside it: try again",
+                        missing);
+        return !missing;
+}
+
+/* Of a process that was attached to, blocks that nobody saw hold others, too: they are those that its allocators have and the recording does not. Where both have one,
+ * the recording's, which is not larger, counts (process_graph.h). */
+static int take_heaps(struct recorder_graph *g, uint64_t *ret_unwalked_bytes) {
+        bool is_attached = g->recorder->config->options->attached != 0;
+        bool is_whole;
+
+        take_arenas(g, is_attached, ret_unwalked_bytes);
+        is_whole = take_others(g, is_attached);
+        if (g->own.n)
+                qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
+        return is_whole ? 0 : -EAGAIN;
+}
+
 static void *graph_read(void *arg) {
         struct recorder_graph *g = arg;
         struct heap_graph h = {0};
+        uint64_t unwalked_bytes = 0;
         struct process_graph p = {
                 .pid = g->frozen.copy,
                 .mem_fd = g->frozen.mem_fd,
@@ -133,22 +193,25 @@ static void *graph_read(void *arg) {
                 .threads = g->threads.items,
                 .thread_names = (char(*)[16])g->names.items,
                 .n_threads = g->threads.n,
-                .blocks = g->blocks.items,
-                .n_blocks = g->blocks.n,
                 .has_seqs = true,
-                .own = g->own.items,
-                .n_own = g->own.n,
                 .below_sp_bytes = machine_own.below_stack_bytes,
         };
 
         setpriority(PRIO_PROCESS, 0, GRAPH_NICE);
-        g->result = process_graph_make(&p, &h, &g->err);
+        g->result = take_heaps(g, &unwalked_bytes);
+        p.blocks = g->blocks.items;
+        p.n_blocks = g->blocks.n;
+        p.own = g->own.items;
+        p.n_own = g->own.n;
+        if (g->result == 0)
+                g->result = process_graph_make(&p, &h, &g->err);
         if (g->result == 0)
                 frozen_frames_find(&g->frozen, &g->frames);
         frozen_end(&g->frozen, &(struct err){0});
         if (g->result == 0) {
                 h.pause_ns = g->frozen.pause_ns;
                 h.n_unsettled = (uint32_t)g->threads.n;
+                h.unread_bytes += unwalked_bytes;
                 g->n_nodes = reach_n_nodes(&h.graph);
                 heap_graph_encode(&h, &g->bytes);
                 take_variables(g, &h);
@@ -185,34 +248,7 @@ static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
         return floor;
 }
 
-/* The runtime's own memory, as the copy has it: it is full of addresses that it saw. Sorted, as roots want it. */
-static int by_begin(const void *a, const void *b) {
-        const struct reach_range *x = a, *y = b;
-
-        return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* malloc's own lists lead to headers of chunks, whose first word is the end of the block before. */
-static void take_arenas(struct recorder_graph *g) {
-        struct malloc_heap heap;
-
-        if (malloc_heap_read(&heap, g->frozen.copy, g->frozen.mem_fd, false))
-                vec_push(&g->own,
-                         (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end});
-        malloc_heap_done(&heap);
-}
-
-/* What jemalloc knows of its extents leads to each large block, and to the first of each slab. */
-static void take_others(struct recorder_graph *g) {
-        struct other_heaps heaps;
-
-        other_heaps_read(&heaps, g->frozen.copy, g->frozen.mem_fd);
-        for (size_t i = 0; i < heaps.list.own.n; i++)
-                vec_push(&g->own, (struct reach_range){heaps.list.own.items[i].begin,
-                                                       heaps.list.own.items[i].end});
-        other_heaps_done(&heaps);
-}
-
+/* The runtime's own memory, as the copy has it: it is full of addresses that it saw. */
 static void take_own(struct recorder_graph *g) {
         struct wire_range rows[WIRE_N_RANGES];
         uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->ranges_addr;
@@ -222,10 +258,6 @@ static void take_own(struct recorder_graph *g) {
                 if (rows[i].begin && rows[i].size_bytes < UINT64_MAX - rows[i].begin)
                         vec_push(&g->own, (struct reach_range){rows[i].begin,
                                                                rows[i].begin + rows[i].size_bytes});
-        take_arenas(g);
-        take_others(g);
-        if (g->own.n)
-                qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
 }
 
 static void take_threads(struct recorder_graph *g) {
@@ -276,6 +308,9 @@ void recorder_graph_on_cut(struct recorder *r, uint64_t time_ns) {
         g->time_ns = time_ns;
         g->space = pipeline_ref_space(r->pipeline, g->process_idx);
         pipeline_walk_live(r->pipeline, g->process_idx, take_block, g);
+        g->n_live = g->blocks.n;
+        for (size_t i = 0; i < g->n_live; i++)
+                g->live_bytes += g->blocks.items[i].size_bytes;
 }
 
 /* ---- one graph, from wish to answer ------------------------------------------------------------------------ */
@@ -293,10 +328,9 @@ static void graph_answer(struct recorder *r, const struct graph_wish *wish,
         } else {
                 a.result = SNAPSHOT_DONE;
                 a.time_ns = g->time_ns;
-                a.live_blocks = g->blocks.n;
+                a.live_blocks = g->n_live;
+                a.live_bytes = g->live_bytes;
                 a.pause_ns = g->frozen.pause_ns;
-                for (size_t i = 0; i < g->blocks.n; i++)
-                        a.live_bytes += g->blocks.items[i].size_bytes;
                 memcpy(a.name, wish->name, sizeof(wish->name));
                 recorder_trace_path(r, a.path, sizeof(a.path));
         }

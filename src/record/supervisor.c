@@ -118,6 +118,12 @@ bool supervisor_check_target(struct supervisor *f, int *ret_status, struct rusag
         return false;
 }
 
+void supervisor_want_graph(struct supervisor *f) {
+        struct control_message m = {.kind = CONTROL_GRAPH};
+
+        (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static int supervisor_wait_for_target(struct supervisor *f, const sigset_t *signals,
                                       struct rusage *ret_usage) {
         siginfo_t info;
@@ -128,6 +134,8 @@ static int supervisor_wait_for_target(struct supervisor *f, const sigset_t *sign
                         continue;
                 if (info.si_signo == SIGCHLD)
                         supervisor_reap_recorder(f, false);
+                else if (info.si_signo == f->options->graph_signal)
+                        supervisor_want_graph(f);
                 else
                         relay_pass_on(&f->relay, &info);
         }

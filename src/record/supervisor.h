@@ -30,6 +30,7 @@ struct run_options {
         bool overwrite, quiet, verbose;
         bool wait_for_descendants;
         uint64_t graph_every_ns; /* what points to what is looked at so often; 0: only when asked */
+        int graph_signal;        /* to silt, which means the same; 0: none */
         bool leaks;              /* what points to what is looked at when the program ends */
         bool free_stacks, addresses, no_symbols, lossy, no_patch;
         const char *hooks[RUN_MAX_HOOKS]; /* --hook, as they were written */

@@ -50,6 +50,8 @@ static void attached_block_signals(struct attached *a) {
         sigaddset(&signals, SIGTERM);
         sigaddset(&signals, SIGHUP);
         sigaddset(&signals, SIGQUIT);
+        if (a->supervisor.options->graph_signal)
+                sigaddset(&signals, a->supervisor.options->graph_signal);
         sigprocmask(SIG_BLOCK, &signals, &a->supervisor.mask_before);
         sigaction(SIGCHLD, NULL, &a->supervisor.child_action_before);
         signal(SIGCHLD, SIG_DFL);
@@ -107,6 +109,17 @@ static void attached_tell_replaced(struct attached *a) {
                 (int)a->supervisor.target, m.program);
 }
 
+/* Whether the signal means that, and not the end. */
+static bool attached_takes_graph(struct attached *a) {
+        struct signalfd_siginfo info;
+
+        if (read(a->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info) ||
+            (int)info.ssi_signo != a->supervisor.options->graph_signal)
+                return false;
+        supervisor_want_graph(&a->supervisor);
+        return true;
+}
+
 /* Until somebody ends silt, the recorder says that it is done, or it or the process is gone. */
 static void attached_wait(struct attached *a) {
         struct supervisor *f = &a->supervisor;
@@ -118,7 +131,8 @@ static void attached_wait(struct attached *a) {
         for (;;) {
                 if (poll(fds, a->target_fd >= 0 ? 3 : 2, ATTACHED_LOOK_MS) < 0 && errno != EINTR)
                         return;
-                if (fds[0].revents || attached_target_is_gone(a) || attached_is_replaced(a))
+                if ((fds[0].revents && !attached_takes_graph(a)) || attached_target_is_gone(a) ||
+                    attached_is_replaced(a))
                         return;
                 if (!fds[1].revents)
                         continue;

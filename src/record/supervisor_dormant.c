@@ -141,7 +141,10 @@ static int dormant_wait(struct dormant *d, const sigset_t *signals) {
                 nap = dormant_nap(d);
                 if (sigtimedwait(signals, &info, &nap) < 0)
                         continue;
-                if (info.si_signo != SIGCHLD)
+                if (info.si_signo == d->f->options->graph_signal) {
+                        if (d->helper > 0 && !d->helper_is_gone)
+                                kill(d->helper, info.si_signo);
+                } else if (info.si_signo != SIGCHLD)
                         relay_pass_on(&d->f->relay, &info);
                 else if (d->helper > 0 && !d->helper_is_gone)
                         d->helper_is_gone = waitpid(d->helper, NULL, WNOHANG) == d->helper;

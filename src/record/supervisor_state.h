@@ -42,6 +42,9 @@ struct supervisor {
         struct control_message summary;     /* the last WRITTEN or FINISHED */
 };
 
+/* The recorder looks at what points to what, if it is not at it already. */
+void supervisor_want_graph(struct supervisor *f);
+
 void supervisor_say(const struct supervisor *f, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 int supervisor_fail(const struct err *e, int status); /* says why; status */

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Graphs that nobody asks for: every so often, and before memory runs out. And what blocks are, by their classes."""
 
+import signal
+import subprocess
+import time
+
 from harness.answer import parse
 from harness.cgroup import MemoryGroup, limited
-from harness.process import run
+from harness.process import give_up, kill_family, run
 
 MIB = 1 << 20
 NODE_BYTES = 4096
@@ -67,6 +71,41 @@ def test_every(t):
     assert t.silt.command("verify", t.path("t.silt")).code == 0
     r = t.silt.command("run", "--graph-every", "99ms", "true")
     assert r.code == 125 and "at least 100ms" in r.errors, r.errors
+
+
+def await_snapshot(t, silt, name):
+    end = time.monotonic() + 30
+    while name not in t.silt.command("report", t.path("t.silt"), "--json").text:
+        give_up(end, f"no snapshot {name}")
+        assert silt.poll() is None, "the recording is over"
+        time.sleep(0.2)
+
+
+def test_at_a_signal(t):
+    """silt takes the one it was told to, and passes the other on; in a program that runs already, too."""
+    script = "import signal, sys; signal.signal(signal.SIGUSR1, lambda *_: print('usr1', flush=True)); print('ready', flush=True)\nwhile 1: signal.pause()"
+    for attach in (False, True):
+        program = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True) if attach else None
+        what = ["attach", str(program.pid)] if attach else ["run"]
+        argv = [t.silt.path, what[0], "-f", "-o", t.path("t.silt"), "--graph-signal", "USR2", *what[1:], *([] if attach else ["python3", "-c", script])]
+        silt = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        t.running += [silt] + ([program] if program else [])
+        assert (program or silt).stdout.readline() == "ready\n"
+        await_snapshot(t, silt, "{")
+        for i in (1, 2):
+            silt.send_signal(signal.SIGUSR2)
+            await_snapshot(t, silt, f'"signal-{i}"')
+        if not attach:
+            silt.send_signal(signal.SIGUSR1)
+            assert silt.stdout.readline() == "usr1\n"
+        silt.terminate()
+        silt.wait(30)
+        if program:
+            kill_family(program.pid)
+        assert snapshots(t) == ["signal-1", "signal-2"]
+        assert t.silt.command("leaks", t.path("t.silt")).code == 0
+    r = t.silt.command("run", "--graph-signal", "TERM", "true")
+    assert r.code == 125 and "not USR1 or USR2" in r.errors, r.errors
 
 
 def test_before_memory_runs_out(t):
