@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/target_objects.h"
 #include "base/macros.h"
 #include "base/map.h"
 
@@ -21,20 +20,13 @@ enum {
         CACHE_CHUNK_BYTES = 0x290,
         CACHE_MAX_COUNT = 127,
         FIRST_CHUNK_BYTES = 64 << 10, /* from the begin of the heap, at most */
-        MAPPED_MAX_PAGES = 1 << 20,   /* looked at for blocks that are mappings */
+        WORDS_PER_CHUNK =
+                16, /* looked at, where all is as malloc leaves it: half of that at most */
+        MAPPED_MAX_PAGES = 1 << 20, /* looked at for blocks that are mappings */
 };
 
 #define HEAP_MAX_BYTES                                                                             \
         ((uint64_t)64 << 20) /* of arenas but the main one: what their heaps are aligned to */
-
-/* What it is read from. */
-struct malloc_memory {
-        struct memory memory;
-        struct memory_span brk; /* the heap that grows by brk; empty: there is none */
-        uint64_t addr;          /* the C library's variables are there, and */
-        const uint64_t *data;   /* these */
-        size_t n_words;
-};
 
 struct mapped {
         VEC(struct malloc_block) list;
@@ -47,11 +39,27 @@ struct walk {
         struct memory_words words;
         struct map free;                 /* chunks in lists that their own flags do not tell */
         VEC(struct malloc_block) chunks; /* the whole of each, header and all, that may be in use */
+        struct map heaps;                /* of arenas, that were walked */
         uint64_t n_steps_left;           /* no more chunks fit */
+        uint64_t n_words_left;           /* to be looked at: what leads round and round ends */
         struct malloc_heap *heap;
 };
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
+
+static bool read_word(struct walk *w, uint64_t addr, uint64_t *ret) {
+        if (!w->n_words_left)
+                return false;
+        w->n_words_left--;
+        return memory_word(&w->words, addr, ret);
+}
+
+/* From a chunk on, memory without a gap. */
+static uint64_t bytes_from(struct walk *w, uint64_t at) {
+        const struct memory_span *span = memory_span_at(&w->words, at);
+
+        return span ? span->end - at : 0;
+}
 
 /* Up to `end`, where the last of them ends. A chunk is free if the next one says so. */
 static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
@@ -59,13 +67,13 @@ static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
                 uint64_t size, next_size, n_bytes;
 
                 w->n_steps_left--;
-                if (!memory_word(&w->words, at + 8, &size))
+                if (!read_word(w, at + 8, &size))
                         break;
                 n_bytes = size & ~(uint64_t)FLAG_BITS;
                 if (size & FLAG_MMAPPED || n_bytes < MIN_CHUNK_BYTES || n_bytes % ALIGN_BYTES ||
-                    n_bytes > end - at)
+                    n_bytes > MIN(end - at, bytes_from(w, at)))
                         break; /* a heap's last chunks are shorter than any */
-                if (at + n_bytes < end && memory_word(&w->words, at + n_bytes + 8, &next_size) &&
+                if (at + n_bytes < end && read_word(w, at + n_bytes + 8, &next_size) &&
                     next_size & FLAG_PREV_IN_USE)
                         vec_push(&w->chunks, (struct malloc_block){at, n_bytes});
                 at += n_bytes;
@@ -78,8 +86,7 @@ static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
 static uint64_t end_of_top(struct walk *w, const struct arena_place *a) {
         uint64_t size;
 
-        return memory_word(&w->words, a->top + 8, &size) ? a->top + (size & ~(uint64_t)FLAG_BITS)
-                                                         : 0;
+        return read_word(w, a->top + 8, &size) ? a->top + (size & ~(uint64_t)FLAG_BITS) : 0;
 }
 
 /* From header to header one comes to the top. */
@@ -87,7 +94,7 @@ static bool leads_to(struct walk *w, uint64_t at, uint64_t top) {
         while (at < top) {
                 uint64_t size, n_bytes;
 
-                if (!memory_word(&w->words, at + 8, &size))
+                if (!read_word(w, at + 8, &size))
                         return false;
                 n_bytes = size & ~(uint64_t)FLAG_BITS;
                 if (size & FLAG_MMAPPED || n_bytes < MIN_CHUNK_BYTES || n_bytes % ALIGN_BYTES ||
@@ -106,7 +113,8 @@ static void walk_main(struct walk *w, const struct arena_place *a) {
                 return;
         while (at < a->top && at - begin < FIRST_CHUNK_BYTES && !leads_to(w, at, a->top))
                 at += ALIGN_BYTES;
-        if (leads_to(w, at, a->top))
+        /* the top leads to itself: nothing was found before it, and something is there */
+        if ((at < a->top || at == begin) && leads_to(w, at, a->top))
                 walk_chunks(w, at, MIN(end_of_top(w, a), w->brk.end));
         else
                 w->heap->unwalked_bytes += a->top - begin;
@@ -119,13 +127,14 @@ static void walk_other(struct walk *w, const struct arena_place *a) {
         for (unsigned n = 0; heap && n < UINT16_MAX; n++) {
                 bool is_first = heap == (a->at & -HEAP_MAX_BYTES);
                 uint64_t begin = is_first ? a->end : heap + sizeof(info), end;
+                bool is_new;
 
-                if (!memory_word(&w->words, heap, &info[0]) || info[0] != a->at ||
-                    !memory_word(&w->words, heap + 8, &info[1]) ||
-                    !memory_word(&w->words, heap + 16, &info[2]) || info[2] > HEAP_MAX_BYTES ||
-                    info[1] % HEAP_MAX_BYTES)
+                map_put(&w->heaps, heap, 0, &is_new);
+                if (!is_new || !read_word(w, heap, &info[0]) || info[0] != a->at ||
+                    !read_word(w, heap + 8, &info[1]) || !read_word(w, heap + 16, &info[2]) ||
+                    info[2] > HEAP_MAX_BYTES || info[1] % HEAP_MAX_BYTES)
                         return;
-                end = heap + info[2];
+                end = heap + MIN(info[2], bytes_from(w, heap));
                 if (a->top >= heap && a->top < end)
                         end = MIN(end, end_of_top(w, a));
                 /* how long that is differs by version: the first chunk has a size, and the words before it have not */
@@ -133,7 +142,7 @@ static void walk_other(struct walk *w, const struct arena_place *a) {
                 for (unsigned k = 0; k < 8 && begin < end; k++, begin += ALIGN_BYTES) {
                         uint64_t size;
 
-                        if (memory_word(&w->words, begin + 8, &size) && size & FLAG_PREV_IN_USE &&
+                        if (read_word(w, begin + 8, &size) && size & FLAG_PREV_IN_USE &&
                             (size & ~(uint64_t)FLAG_BITS) >= MIN_CHUNK_BYTES &&
                             (size & ~(uint64_t)FLAG_BITS) % ALIGN_BYTES == 0 &&
                             (size & ~(uint64_t)FLAG_BITS) <= end - begin)
@@ -150,7 +159,7 @@ static void walk_other(struct walk *w, const struct arena_place *a) {
 static bool next_of(struct walk *w, uint64_t link, uint64_t *ret) {
         uint64_t plain, mixed;
 
-        if (!memory_word(&w->words, link, &plain))
+        if (!read_word(w, link, &plain))
                 return false;
         mixed = plain ^ link >> 12;
         *ret = !plain || (mixed && !memory_span_at(&w->words, mixed)) ? plain : mixed;
@@ -159,10 +168,11 @@ static bool next_of(struct walk *w, uint64_t link, uint64_t *ret) {
 
 static void walk_fast(struct walk *w, const struct arena_place *a) {
         for (unsigned i = 0; i < ARENA_FAST_LISTS; i++)
-                for (uint64_t at = a->fast[i], n = 0;
-                     at && at % ALIGN_BYTES == 0 && n < w->chunks.n; n++) {
-                        *map_put(&w->free, at, 0, NULL) = 1;
-                        if (!next_of(w, at + HEADER_BYTES, &at))
+                for (uint64_t at = a->fast[i]; at && at % ALIGN_BYTES == 0;) {
+                        bool is_new;
+
+                        *map_put(&w->free, at, 0, &is_new) = 1;
+                        if (!is_new || !next_of(w, at + HEADER_BYTES, &at))
                                 break;
                 }
 }
@@ -170,7 +180,7 @@ static void walk_fast(struct walk *w, const struct arena_place *a) {
 static uint64_t chunk_size(struct walk *w, uint64_t at) {
         uint64_t size;
 
-        return memory_word(&w->words, at + 8, &size) ? size & ~(uint64_t)FLAG_BITS : 0;
+        return read_word(w, at + 8, &size) ? size & ~(uint64_t)FLAG_BITS : 0;
 }
 
 /* A thread's lists of free blocks: so many of each size, then the first of each. False: the chunk is something else. */
@@ -221,7 +231,7 @@ static void find_free(struct walk *w) {
 static uint64_t mapped_bytes(struct walk *w, uint64_t at, uint64_t end) {
         uint64_t before, size, n_bytes;
 
-        if (!memory_word(&w->words, at, &before) || !memory_word(&w->words, at + 8, &size))
+        if (!read_word(w, at, &before) || !read_word(w, at + 8, &size))
                 return 0;
         n_bytes = size & ~(uint64_t)FLAG_BITS;
         if ((size & FLAG_BITS) != FLAG_MMAPPED || before >= PAGE_BYTES || n_bytes < PAGE_BYTES ||
@@ -290,7 +300,7 @@ static void read_blocks(struct walk *w, const uint64_t *data, uint64_t addr, siz
         find_mapped(w, &sums);
 }
 
-static bool walk_all(struct malloc_heap *h, const struct malloc_memory *m, bool wants_blocks) {
+bool malloc_heap_walk(struct malloc_heap *h, const struct malloc_memory *m, bool wants_blocks) {
         struct walk *w = calloc(1, sizeof(*w));
         bool is_found;
 
@@ -302,55 +312,15 @@ static bool walk_all(struct malloc_heap *h, const struct malloc_memory *m, bool 
         w->heap = h;
         w->words = (struct memory_words){.memory = &m->memory, .round = 1};
         w->n_steps_left = memory_all_bytes(&m->memory) / MIN_CHUNK_BYTES + 1;
+        w->n_words_left = w->n_steps_left * WORDS_PER_CHUNK;
         is_found = arenas_list(&m->memory, m->addr, m->data, m->n_words, &h->arenas);
         if (is_found && wants_blocks)
                 read_blocks(w, m->data, m->addr, m->n_words);
         memory_words_free(&w->words);
         map_done(&w->free);
+        map_done(&w->heaps);
         vec_free(&w->chunks);
         free(w);
-        return is_found;
-}
-
-/* ---- of a process ------------------------------------------------------------------------------------------------ */
-
-static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
-        return target_read(ctx, addr, ret, n_bytes);
-}
-
-static struct memory_span find_brk(const struct target *t) {
-        struct memory_span brk = {0};
-
-        for (size_t i = 0; i < t->maps.list.n; i++) {
-                const struct mapping *m = &t->maps.list.items[i];
-
-                if (strcmp(m->path, "[heap]") == 0) /* after a fork it may be several mappings */
-                        brk = (struct memory_span){brk.end ? brk.begin : m->begin, m->end};
-        }
-        return brk;
-}
-
-bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks) {
-        struct target t = {.pid = pid, .mem_fd = mem_fd};
-        _cleanup_free_ uint64_t *data = NULL;
-        struct malloc_memory m = {0};
-        span_list spans = {0};
-        uint64_t end;
-        bool is_found = false;
-
-        *h = (struct malloc_heap){0};
-        if (target_refresh(&t, NULL) == 0 && target_libc_data(&t, &m.addr, &end)) {
-                spans = target_spans(&t);
-                m.brk = find_brk(&t);
-                m.memory = (struct memory){read_memory, &t, spans.items, spans.n};
-                m.n_words = (size_t)(end - m.addr) / 8;
-                m.data = data = malloc((size_t)(end - m.addr));
-                is_found = data && target_read(&t, m.addr, data, (size_t)(end - m.addr)) &&
-                           walk_all(h, &m, wants_blocks);
-        }
-        if (t.maps.arena)
-                maps_done(&t.maps);
-        vec_free(&spans);
         return is_found;
 }
 

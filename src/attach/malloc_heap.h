@@ -17,6 +17,16 @@ struct malloc_heap {
         uint64_t unwalked_bytes; /* of arenas: what lies behind a header that makes no sense */
 };
 
+/* What it is read from. */
+struct malloc_memory {
+        struct memory memory;
+        struct memory_span brk; /* the heap that grows by brk; empty: there is none */
+        uint64_t addr;          /* the C library's variables are there, and */
+        const uint64_t *data;   /* these */
+        size_t n_words;
+};
+
 /* The main arena's variables are among the C library's. False: no malloc of glibc's was recognised. wants_blocks: else its arenas alone. */
 bool malloc_heap_read(struct malloc_heap *h, pid_t pid, int mem_fd, bool wants_blocks);
+bool malloc_heap_walk(struct malloc_heap *h, const struct malloc_memory *m, bool wants_blocks);
 void malloc_heap_done(struct malloc_heap *h);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "attach/malloc_heap.h"
+#include "attach/testing/malloc_heap_fake.h"
 #include "base/map.h"
 #include "base/testing/seed.h"
 
@@ -161,8 +162,70 @@ static void test_all_are_found(void **state) {
         }
 }
 
+/* ---- made by hand ------------------------------------------------------------------------------------------- */
+
+enum { N_READS = 400 };
+
+/* Whether all was found, and nothing else; how much was not walked. */
+static uint64_t walk_fake(struct heap_fake *f, size_t n_expected) {
+        struct heap_fake_reader r = {.fake = f, .n_reads_left = N_READS};
+        struct malloc_memory m = heap_fake_memory(&r);
+        struct malloc_heap h;
+        uint64_t unwalked_bytes;
+
+        assert_true(malloc_heap_walk(&h, &m, true));
+        assert_int_equal(h.blocks.n, n_expected);
+        for (size_t i = 0; n_expected == HEAP_FAKE_BLOCKS && i < h.blocks.n; i++) {
+                assert_int_equal(h.blocks.items[i].address, heap_fake_blocks[i].address);
+                assert_int_equal(h.blocks.items[i].size_bytes, heap_fake_blocks[i].size_bytes);
+        }
+        unwalked_bytes = h.unwalked_bytes;
+        malloc_heap_done(&h);
+        return unwalked_bytes;
+}
+
+static void test_by_hand(void **state) {
+        static struct heap_fake f;
+
+        (void)state;
+        heap_fake_fill(&f);
+        assert_int_equal(walk_fake(&f, HEAP_FAKE_BLOCKS), 0);
+}
+
+/* Lists and heaps that lead round and round: each is walked once. */
+static void test_circles(void **state) {
+        static struct heap_fake f;
+        uint64_t fast = FAKE_MAIN + 16 + 8 * (48 / 16 - 2), link;
+
+        (void)state;
+        heap_fake_fill(&f);
+        link = *fake_word(&f.arenas, fast) + 16;
+        *fake_word(&f.arenas, link) =
+                (link - 16) ^ link >> 12; /* so the other one is no more free */
+        assert_int_equal(walk_fake(&f, HEAP_FAKE_BLOCKS + 1), 0);
+        heap_fake_fill(&f);
+        *fake_word(&f.arenas, FAKE_OTHER + 8) = FAKE_OTHER;
+        assert_int_equal(walk_fake(&f, HEAP_FAKE_BLOCKS), 0);
+}
+
+/* A heap that says it is larger than what is there. */
+static void test_no_more_than_there_is(void **state) {
+        static struct heap_fake f;
+
+        (void)state;
+        heap_fake_fill(&f);
+        *fake_word(&f.arenas, FAKE_OTHER + 16) = (uint64_t)64 << 20;
+        assert_int_equal(walk_fake(&f, HEAP_FAKE_BLOCKS), 0);
+        *fake_word(&f.arenas, heap_fake_blocks[2].address - 8) =
+                0; /* no header: nothing leads to the top */
+        assert_int_equal(walk_fake(&f, HEAP_FAKE_BLOCKS - 3), 4096);
+}
+
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_are_found)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_are_found),
+                                           cmocka_unit_test(test_by_hand),
+                                           cmocka_unit_test(test_circles),
+                                           cmocka_unit_test(test_no_more_than_there_is)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
