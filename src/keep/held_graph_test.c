@@ -11,10 +11,15 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "base/testing/seed.h"
 #include "keep/borrowers.h"
 #include "keep/held_graph.h"
+#include "keep/holders.h"
 #include "keep/nearest_places.h"
+#include "keep/testing/graph_trace.h"
 #include "reach/testing/brute_reach.h"
 #include "reach/testing/draw.h"
 #include "show/opened.h"
@@ -63,6 +68,35 @@ static void test_nearest(void **state) {
         places.list.n = 5;
         assert_int_equal(nearest_places_find(&hand_graph, &places, nearest), 0);
         assert_memory_equal(nearest, expected, sizeof(nearest));
+}
+
+/* ---- of a trace --------------------------------------------------------------------------------------------- */
+
+/* Numbers that the trace does not have are refused, not looked up. */
+static void test_foreign_numbers(void **state) {
+        static const char path[] = "held_graph_foreign.silt";
+
+        (void)state;
+        for (uint32_t process = 0; process < 2; process++) {
+                struct draw d = draw_from(3);
+                struct request request = REQUEST_DEFAULT;
+                struct holders_options o = HOLDERS_OPTIONS_DEFAULT;
+                struct err err = {0};
+                bytes_buf bytes = {0};
+                FILE *out = fopen("/dev/null", "we");
+
+                assert_int_equal(request_set(&request, "process", "all", &err), 0);
+                graph_trace_draw(&d, &bytes);
+                graph_trace_write(path, &(struct graph_bytes){bytes.items, bytes.n, process}, 1);
+                o.view.path = path;
+                o.view.request = &request;
+                assert_int_equal(holders_print(out, &o, &err), process ? -EBADMSG : 0);
+                assert_true(!process || strstr(err.text, "process that the trace does not have"));
+                fclose(out);
+                request_done(&request);
+                vec_free(&bytes);
+                unlink(path);
+        }
 }
 
 /* ---- recorded ----------------------------------------------------------------------------------------------- */
@@ -162,7 +196,8 @@ static void test_recorded(void **state) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_borrowers),
-                                           cmocka_unit_test(test_nearest)};
+                                           cmocka_unit_test(test_nearest),
+                                           cmocka_unit_test(test_foreign_numbers)};
         const struct CMUnitTest recorded[] = {cmocka_unit_test(test_recorded)};
 
         if (argc > 1) {

@@ -286,6 +286,9 @@ int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                 return err_set(
                         reterr, -ENOENT,
                         "it has no graph of what points to what: take one with 'silt snapshot PID --graph', or record with --leaks");
+        if (g->process >= query_view(q)->n_processes)
+                return err_set(reterr, -EBADMSG,
+                               "the graph is of a process that the trace does not have");
         *ret = *g;
         return trace_read_graph(q->reader, graph_idx, ret_bytes, reterr);
 }

@@ -144,7 +144,7 @@ static bool decode_blocks(struct bytes_reader *r, struct heap_graph *h, bool has
 
                 b->size_bytes = bytes_varint(r);
                 if (__builtin_add_overflow(at, b->address, &b->address) ||
-                    __builtin_add_overflow(b->address, b->size_bytes, &at))
+                    __builtin_add_overflow(b->address, b->size_bytes, &at) || at > HEAP_MAX_ADDRESS)
                         return false;
         }
         for (uint32_t i = 0; i < n; i++) {

@@ -71,6 +71,9 @@ struct heap_graph {
                 n_unsettled; /* blocks that were being allocated or freed at that moment, at most */
 };
 
+/* No block ends behind it, so that sums of their sizes, and differences of such sums, are numbers with a sign. */
+#define HEAP_MAX_ADDRESS ((uint64_t)1 << 62)
+
 void heap_graph_done(struct heap_graph *h);
 
 /* In two steps, one behind the other: the places are known when the graph is. */

@@ -136,6 +136,10 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
         for (uint64_t at = begin; at < end;) {
                 size_t n;
 
+                if (unlikely(c->s->is_over && atomic_load(c->s->is_over))) {
+                        atomic_store(&c->is_cancelled, true);
+                        return;
+                }
                 if (m->skip && end - at > PAGE_BYTES) {
                         at = m->skip(m->ctx, at, end);
                         if (at >= end)
@@ -152,10 +156,6 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
                 take_words(c, share, words, n, is_root, at);
                 share->read_bytes += n * sizeof(uint64_t);
                 at += n * sizeof(uint64_t);
-                if (unlikely(c->s->is_over && atomic_load(c->s->is_over))) {
-                        atomic_store(&c->is_cancelled, true);
-                        return;
-                }
         }
 }
 

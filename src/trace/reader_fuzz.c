@@ -57,6 +57,14 @@ static bool read_all(struct trace_reader *t) {
                 r |= trace_read_moves(t, i, &moves, &n, &err);
                 r |= trace_read_checkpoint(t, i, &slice, &sites, &n, &counts, &n2, &err);
         }
+        for (size_t i = 0; i < trace_n_graphs(t); i++) {
+                bytes_buf bytes = {0};
+
+                r |= trace_read_graph(t, i, &bytes, &err);
+                if (r == 0 && bytes.n != trace_graph(t, i)->n_bytes)
+                        abort();
+                vec_free(&bytes);
+        }
         trace_read_samples(t, &samples, &n, &err);
         trace_read_residency(t, &residency, &n, &err);
         trace_read_mappings(t, &mappings, &n, &err);

@@ -16,6 +16,25 @@ static _Noreturn void die(const char *what) {
 
 enum { N_SEEDS = 11, FIRST_BOUNDED = 8, TOTALS = 10, BOUNDED_BYTES = 16000 };
 
+/* Two blocks, the first points into the second; a root to each; types and places. */
+static const uint8_t graph[] = {
+        2,  2,  1,  1,   9,   0,   1,    /* numbers, sequence numbers, pause, unread, unsettled */
+        64, 16, 32, 48,  1,   0,   2, 4, /* blocks: distances, sizes, stacks, sequence numbers */
+        8,  5,  2,  'a', 'b',            /* an owner */
+        0,  1,  0,  0,   16,  32,        /* roots: kinds, owners, addresses */
+        1,  0,  1,  1,                   /* edges of each node */
+        17, 0,  16,                      /* (1 << 1) << 3 | into it; to the first; to the second */
+        1,  0,  8,  0,   1,   'T', 1, 0, /* a type, and whose it is */
+        2,  0,  1,  8,   8,   1,   0,    /* places */
+};
+
+static void put_graph(struct trace_writer *w) {
+        const struct trace_graph g = {.n_bytes = sizeof(graph)};
+
+        if (!trace_put_graph(w, &g, graph))
+                die("no graph");
+}
+
 static void write_trace(const char *path, uint32_t seed) {
         bool is_bounded = seed >= FIRST_BOUNDED;
         struct trace_fake_options o = {
@@ -45,6 +64,8 @@ static void write_trace(const char *path, uint32_t seed) {
         if (is_bounded)
                 trace_writer_bound(w, BOUNDED_BYTES);
         trace_fake_run(&f, &o, w);
+        if (seed % 3 == 0)
+                put_graph(w);
         if (trace_writer_finish(w, &err) < 0)
                 die(err.text);
         trace_writer_free(w);

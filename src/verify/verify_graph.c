@@ -3,9 +3,10 @@
 #include "verify/verify_state.h"
 
 /* An address space has no more. */
+#define GRAPH_MAX_ADDRESS ((uint64_t)1 << 62)
 #define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
 
-enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 4, TYPE_KINDS = 3 };
+enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 4, TYPE_KINDS = 3, MAX_TYPES = 65536 };
 
 static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
         struct bytes_reader addresses = *r;
@@ -17,7 +18,7 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
                 uint64_t gap = bytes_varint(&addresses), size = bytes_varint(r);
 
                 if (__builtin_add_overflow(end, gap, &end) ||
-                    __builtin_add_overflow(end, size, &end))
+                    __builtin_add_overflow(end, size, &end) || end > GRAPH_MAX_ADDRESS)
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD,
                                           "block %llu ends behind all addresses",
                                           (unsigned long long)i);
@@ -25,7 +26,7 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
         for (uint64_t i = 0; i < n; i++) {
                 uint64_t stack = bytes_varint(r);
 
-                if (stack > v->n_stacks)
+                if (stack > v->n_stacks || stack > UINT32_MAX)
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD,
                                           "block %llu has the stack %llu, which is not defined",
                                           (unsigned long long)i, (unsigned long long)stack - 1);
@@ -35,14 +36,22 @@ static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t 
         return true;
 }
 
+/* Bytes that are not there are told at the end. */
+static bool name_is_sound(struct bytes_reader *r) {
+        size_t n;
+        const char *name = bytes_string(r, &n);
+
+        return r->bad || !memchr(name, 0, n);
+}
+
 static bool roots_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n,
                             uint64_t n_owners) {
         for (uint64_t i = 0; i < n_owners && !r->bad; i++) {
-                size_t n_name;
-
                 bytes_varint(r);
-                bytes_varint(r);
-                bytes_string(r, &n_name);
+                if (bytes_varint(r) > UINT32_MAX || !name_is_sound(r))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "owner %llu has a wrong name or thread",
+                                          (unsigned long long)i);
         }
         for (uint64_t i = 0; i < n; i++) {
                 uint8_t kind = bytes_u8(r);
@@ -85,18 +94,17 @@ static bool edges_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
 static bool types_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks) {
         uint64_t n = bytes_varint(r);
 
-        if (n > bytes_left(r))
+        if (n > bytes_left(r) || n > MAX_TYPES)
                 return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu types in %zu bytes",
                                   (unsigned long long)n, bytes_left(r));
         for (uint64_t i = 0; i < n && !r->bad; i++) {
                 uint8_t kind = bytes_u8(r);
-                size_t n_name;
 
                 bytes_varint(r);
                 bytes_varint(r);
-                bytes_string(r, &n_name);
-                if (kind >= TYPE_KINDS)
-                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "type %llu is of kind %u",
+                if (kind >= TYPE_KINDS || !name_is_sound(r))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "type %llu is of kind %u or has a wrong name",
                                           (unsigned long long)i, kind);
         }
         for (uint64_t i = 0; i < n_blocks && n; i++)
@@ -111,7 +119,7 @@ static bool types_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
 static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
         uint64_t n = bytes_varint(r), at = 0;
 
-        if (n > bytes_left(r))
+        if (n > bytes_left(r) || n >= GRAPH_MAX_BLOCKS)
                 return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu places in %zu bytes",
                                   (unsigned long long)n, bytes_left(r));
         for (uint64_t i = 0; i < n; i++) {
@@ -127,7 +135,9 @@ static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
                                           "place %llu lies behind all addresses",
                                           (unsigned long long)i);
         for (uint64_t i = 0; i < n; i++)
-                bytes_varint(r);
+                if (bytes_varint(r) > UINT32_MAX)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD, "place %llu is no location",
+                                          (unsigned long long)i);
         return true;
 }
 
@@ -138,9 +148,11 @@ static bool graph_is_sound(struct verify *v) {
 
         bytes_varint(&r);
         bytes_varint(&r);
-        bytes_varint(&r);
+        if (bytes_varint(&r) > UINT32_MAX)
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "too many blocks are unsettled");
         if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) ||
-            n_blocks >= GRAPH_MAX_BLOCKS || has_seqs > 1)
+            n_blocks >= GRAPH_MAX_BLOCKS || n_roots >= GRAPH_MAX_BLOCKS ||
+            n_owners >= GRAPH_MAX_BLOCKS || has_seqs > 1)
                 return verify_bad(v, TRACE_E_TOO_LARGE,
                                   "claims %llu blocks and %llu roots in %zu bytes",
                                   (unsigned long long)n_blocks, (unsigned long long)n_roots,
