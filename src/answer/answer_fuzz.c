@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "answer/answerer.h"
+#include "keep/testing/graph_trace.h"
 #include "query/testing/fabric.h"
+#include "trace/writer.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,8 +35,16 @@ static void make_trace(const char *path, uint64_t seed) {
                                          .with_paths = true,
                                          .passes_on = true};
         struct fabric *f = fabric_new(path, &o);
+        struct draw d = draw_from(seed);
+        bytes_buf graph = {0};
 
         fabric_run(f, 400);
+        graph_trace_draw(&d, &graph);
+        if (!trace_put_graph(fabric_writer(f),
+                             &(struct trace_graph){.time_ns = fabric_now_ns(f), .n_bytes = graph.n},
+                             graph.items))
+                abort();
+        vec_free(&graph);
         fabric_end(f);
 }
 

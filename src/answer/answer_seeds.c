@@ -84,6 +84,13 @@ int main(int argc, char **argv) {
                 {"diff", "old-process=main&against&by=count"},
                 {"columns", "rows=3"},
                 {"columns", "rows=100&process=main"},
+                {"holders", ""},
+                {"holders", "what=a"},
+                {"holders", "top=3&depth=2&full"},
+                {"neighbours", "graph=0&group=1"},
+                {"neighbours", "graph=0&group=3"},
+                {"neighbours", "graph=0&group=2&what=a"},
+                {"neighbours", "graph=7&group=2"},
                 {"nothing", "from=1s"},
         };
 

@@ -224,19 +224,23 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
 /* ---- answers ------------------------------------------------------------------------------------- */
 
 static const char *const kind_names[ANSWER_N_KINDS + 1] = {
-        [ANSWER_TRACE] = "trace",   [ANSWER_REPORT] = "report",   [ANSWER_TIMELINE] = "timeline",
-        [ANSWER_FLAME] = "flame",   [ANSWER_TABLE] = "table",     [ANSWER_DETAIL] = "detail",
-        [ANSWER_SOURCE] = "source", [ANSWER_HEAT] = "heat",       [ANSWER_THREADS] = "threads",
-        [ANSWER_DIFF] = "diff",     [ANSWER_COLUMNS] = "columns", [ANSWER_HOLDERS] = "holders",
+        [ANSWER_TRACE] = "trace",           [ANSWER_REPORT] = "report",
+        [ANSWER_TIMELINE] = "timeline",     [ANSWER_FLAME] = "flame",
+        [ANSWER_TABLE] = "table",           [ANSWER_DETAIL] = "detail",
+        [ANSWER_SOURCE] = "source",         [ANSWER_HEAT] = "heat",
+        [ANSWER_THREADS] = "threads",       [ANSWER_DIFF] = "diff",
+        [ANSWER_COLUMNS] = "columns",       [ANSWER_HOLDERS] = "holders",
+        [ANSWER_NEIGHBOURS] = "neighbours",
 };
 
 static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *reterr) = {
-        [ANSWER_TRACE] = answer_trace,       [ANSWER_REPORT] = answer_report,
-        [ANSWER_TIMELINE] = answer_timeline, [ANSWER_FLAME] = answer_flame,
-        [ANSWER_TABLE] = answer_table,       [ANSWER_DETAIL] = answer_detail,
-        [ANSWER_SOURCE] = answer_source,     [ANSWER_HEAT] = answer_heat,
-        [ANSWER_THREADS] = answer_threads,   [ANSWER_DIFF] = answer_diff,
-        [ANSWER_COLUMNS] = answer_columns,   [ANSWER_HOLDERS] = answer_holders,
+        [ANSWER_TRACE] = answer_trace,           [ANSWER_REPORT] = answer_report,
+        [ANSWER_TIMELINE] = answer_timeline,     [ANSWER_FLAME] = answer_flame,
+        [ANSWER_TABLE] = answer_table,           [ANSWER_DETAIL] = answer_detail,
+        [ANSWER_SOURCE] = answer_source,         [ANSWER_HEAT] = answer_heat,
+        [ANSWER_THREADS] = answer_threads,       [ANSWER_DIFF] = answer_diff,
+        [ANSWER_COLUMNS] = answer_columns,       [ANSWER_HOLDERS] = answer_holders,
+        [ANSWER_NEIGHBOURS] = answer_neighbours,
 };
 
 const char *const *answer_names(void) {

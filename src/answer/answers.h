@@ -34,6 +34,7 @@ int answer_source(struct question *k, struct err *reterr);
 int answer_flame(struct question *k, struct err *reterr);
 int answer_diff(struct question *k, struct err *reterr);
 int answer_holders(struct question *k, struct err *reterr);
+int answer_neighbours(struct question *k, struct err *reterr);
 /* What is only here. */
 int answer_trace(struct question *k, struct err *reterr);
 int answer_timeline(struct question *k, struct err *reterr);

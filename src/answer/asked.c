@@ -28,6 +28,8 @@ enum own_key {
         KEY_WHAT,
         KEY_BOXES,
         KEY_AGES,
+        KEY_GRAPH,
+        KEY_GROUP,
 };
 
 enum {
@@ -54,9 +56,11 @@ static const struct {
         [KEY_OLD_PROCESS] = {"old-process", FOR_TWO},
         [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
-        [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE | 1 << ANSWER_HOLDERS},
+        [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE | 1 << ANSWER_HOLDERS | 1 << ANSWER_NEIGHBOURS},
         [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
         [KEY_AGES] = {"ages", 1 << ANSWER_FLAME},
+        [KEY_GRAPH] = {"graph", 1 << ANSWER_NEIGHBOURS},
+        [KEY_GROUP] = {"group", 1 << ANSWER_NEIGHBOURS},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -115,6 +119,8 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_OLD_TO:
         case KEY_OLD_AT:
         case KEY_OLD_PROCESS: return take_old(a, own_keys[key].name, value, reterr);
+        case KEY_GRAPH: return take_number(value, 0, UINT32_MAX - 1, &a->graph, reterr);
+        case KEY_GROUP: return take_number(value, 0, UINT32_MAX - 1, &a->group, reterr);
         case KEY_WHAT: return take_what(a, value, reterr);
         }
         return 0;
@@ -170,6 +176,11 @@ static int check(const struct asked *a, struct err *reterr) {
                 return err_about(reterr, "what",
                                  err_set(reterr, -EINVAL,
                                          "it is missing: write a function, FILE or FILE:LINE"));
+        if (a->kind == ANSWER_NEIGHBOURS && (a->graph == UINT32_MAX || a->group == UINT32_MAX))
+                return err_about(
+                        reterr, a->graph == UINT32_MAX ? "graph" : "group",
+                        err_set(reterr, -EINVAL,
+                                "it is missing: write graph and group of the answer holders"));
         if (a->kind == ANSWER_DIFF && !a->has_old && !a->is_against)
                 return err_set(reterr, -EINVAL,
                                "nothing to compare with: add against=1, or old-from and old-to");
@@ -184,6 +195,8 @@ int asked_parse(struct asked *a, enum answer_kind kind, const char *query, size_
                             .request = REQUEST_DEFAULT,
                             .old = REQUEST_DEFAULT,
                             .n_columns = 600,
+                            .graph = UINT32_MAX,
+                            .group = UINT32_MAX,
                             .n_rows = 1000};
         r = request_each_url_pair(query, n, take_pair, a, reterr);
         return r < 0 ? r : check(a, reterr);

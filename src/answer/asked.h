@@ -25,6 +25,7 @@ enum answer_kind {
         ANSWER_DIFF,
         ANSWER_COLUMNS,
         ANSWER_HOLDERS,
+        ANSWER_NEIGHBOURS,
         ANSWER_N_KINDS,
 };
 
@@ -36,7 +37,8 @@ struct asked {
         bool is_against;    /* the older side is another trace */
         bool is_coarse, is_reversed, by_line, with_ages;
         uint32_t n_columns, n_groups, n_rows, n_sparks;
-        uint32_t n_boxes; /* 0: the usual number */
+        uint32_t n_boxes;      /* 0: the usual number */
+        uint32_t graph, group; /* of a holder; UINT32_MAX: none */
         char *what;
 };
 

@@ -31,6 +31,13 @@ int answer_holders(struct question *k, struct err *reterr) {
         return holders_write(k->out, k->q, k->frames.names, &o, reterr);
 }
 
+int answer_neighbours(struct question *k, struct err *reterr) {
+        struct holders_options o = {.view = k->options, .why = k->asked->what};
+        struct holders_neighbours of = {k->asked->graph, k->asked->group};
+
+        return holders_write_neighbours(k->out, k->q, k->frames.names, &o, &of, reterr);
+}
+
 /* ---- two sides ------------------------------------------------------------------------------------- */
 
 static int refuse_against(struct err *reterr) {

@@ -189,7 +189,8 @@ static int gather(struct holders *h, struct query *q, struct opened *old, struct
                 return err_set(
                         reterr, -ENOENT,
                         "it has no graph of that process: take one with 'silt snapshot PID --graph'");
-        r = held_graph_open(&h->now, q, &h->names, i == SIZE_MAX ? 0 : i, &h->texts, reterr);
+        h->graph_idx = i == SIZE_MAX ? 0 : i;
+        r = held_graph_open(&h->now, q, &h->names, h->graph_idx, &h->texts, reterr);
         if (r < 0)
                 return r;
         r = open_before(h, q, old, i, reterr);
@@ -200,7 +201,17 @@ static int gather(struct holders *h, struct query *q, struct opened *old, struct
         return h->options->why ? find_why(h, reterr) : 0;
 }
 
-static void holders_done(struct holders *h) {
+int holders_open_one(struct holders *h, struct query *q, size_t graph_idx, struct err *reterr) {
+        int r;
+
+        site_texts_init(&h->texts);
+        h->texts.has_lines = true;
+        h->graph_idx = graph_idx;
+        r = held_graph_open(&h->now, q, &h->names, graph_idx, &h->texts, reterr);
+        return r == 0 && h->options->why ? find_why(h, reterr) : r;
+}
+
+void holders_done(struct holders *h) {
         map_done(&h->site_growth[0]);
         map_done(&h->site_growth[1]);
         map_done(&h->site_blocks);

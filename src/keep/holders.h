@@ -18,4 +18,13 @@ struct holders_options {
 int holders_write(FILE *out, struct query *q, struct names *names, const struct holders_options *o,
                   struct err *reterr);
 
+/* Who points to the blocks of one group of that answer, and what they point to (silt.neighbours/1). o->why: it is a group of the paths. */
+struct holders_neighbours {
+        uint32_t graph, group; /* as the answer has them */
+};
+
+int holders_write_neighbours(FILE *out, struct query *q, struct names *names,
+                             const struct holders_options *o, const struct holders_neighbours *of,
+                             struct err *reterr);
+
 int holders_print(FILE *out, const struct holders_options *o, struct err *reterr);

@@ -27,8 +27,8 @@ static const struct root_place *place_named(const struct held_graph *g, uint32_t
 }
 
 /* Who it is: of a place its name, of blocks where they were allocated. */
-static void put_identity(struct json *j, const struct holders *h, const struct held_graph *g,
-                         const struct site_group *x) {
+void holders_put_identity(struct json *j, const struct holders *h, const struct held_graph *g,
+                          const struct site_group *x) {
         const struct root_place *p = x->kind == GROUP_PLACE ? place_named(g, x->site) : NULL;
         uint32_t stack = x->kind == GROUP_BLOCKS && x->site != REACH_NO_SITE
                                  ? site_texts_stack(&h->texts, x->site)
@@ -82,7 +82,8 @@ static void put_group(struct json *j, const struct holders *h, const struct site
                 json_null(j);
         else
                 json_uint(j, parent);
-        put_identity(j, h, &h->now, x);
+        json_put_uint(j, "group", number);
+        holders_put_identity(j, h, &h->now, x);
         holders_add_name(h, &h->now, t, number, true, &label);
         json_put_string(j, "label", str_text(&label));
         str_done(&label);
@@ -164,9 +165,11 @@ static void put_growth(struct json *j, const struct holders *h) {
                 else
                         json_uint(j, row->parent);
                 if (row->after != REACH_NONE)
-                        put_identity(j, h, &h->now, &h->now.holders.tree.groups[row->after]);
+                        holders_put_identity(j, h, &h->now,
+                                             &h->now.holders.tree.groups[row->after]);
                 else
-                        put_identity(j, h, &h->before, &h->before.holders.tree.groups[row->before]);
+                        holders_put_identity(j, h, &h->before,
+                                             &h->before.holders.tree.groups[row->before]);
                 put_int(j, "blocks", row->n_blocks);
                 put_int(j, "bytes", row->own_bytes);
                 put_int(j, "tree_blocks", row->tree_blocks);
@@ -208,6 +211,7 @@ void holders_json(FILE *out, const struct holders *h) {
         json_put_uint(&j, "pid", query_view(h->names.q)->processes[g->info.process].start.pid);
         json_key(&j, "recorded");
         json_bool(&j, g->heap.seqs != NULL);
+        json_put_uint(&j, "graph", h->graph_idx);
         json_put_double(&j, "at_s", (double)g->info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", g->heap.unread_bytes);

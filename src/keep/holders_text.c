@@ -74,11 +74,8 @@ static void add_site(const struct holders *h, const struct site_group *x, bool u
                 add_requester(h, stack, utf8, to);
 }
 
-void holders_add_name(const struct holders *h, const struct held_graph *g,
-                      const struct site_tree *t, uint32_t group, bool utf8, struct str *to) {
-        const struct site_group *x = &t->groups[group];
-
-        (void)g;
+void holders_add_group(const struct holders *h, const struct site_group *x, bool utf8,
+                       struct str *to) {
         switch (x->kind) {
         case GROUP_ABOVE_ALL: str_add(to, "all that is held"); return;
         case GROUP_PLACE: style_add_clean(to, h->texts.pool.items.items[x->site]); return;
@@ -89,6 +86,12 @@ void holders_add_name(const struct holders *h, const struct held_graph *g,
                 str_add(to, " by ");
         }
         add_site(h, x, utf8, to);
+}
+
+void holders_add_name(const struct holders *h, const struct held_graph *g,
+                      const struct site_tree *t, uint32_t group, bool utf8, struct str *to) {
+        (void)g;
+        holders_add_group(h, &t->groups[group], utf8, to);
 }
 
 /* Where in its variable, or in which frame, something below a place is held: "+56", ", frame of serve"; nothing where that is unknown. */

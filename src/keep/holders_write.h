@@ -13,6 +13,7 @@ struct holders {
         struct frame_names names; /* of the newer graph's trace */
         struct site_texts texts;
         struct held_graph now, before;
+        size_t graph_idx; /* of now, in its trace */
         bool has_before;
         struct holder_growth growth; /* if has_before */
         struct why why;              /* if options->why */
@@ -34,6 +35,10 @@ bool holders_rate(const struct holders *h, uint32_t group, double *ret_per_s);
 void holders_add_name(const struct holders *h, const struct held_graph *g,
                       const struct site_tree *t, uint32_t group, bool utf8, struct str *to);
 
+/* The same of anything that has a kind, a site and a type. */
+void holders_add_group(const struct holders *h, const struct site_group *x, bool utf8,
+                       struct str *to);
+
 /* What the answer begins with: who holds most, and how. */
 void holders_add_sentence(const struct holders *h, bool utf8, struct str *to);
 
@@ -41,6 +46,15 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to);
  * group below it; REACH_NONE: none. */
 void holders_add_first(const struct holders *h, uint32_t first, uint32_t second, bool utf8,
                        struct str *to);
+
+/* Of a place its name, of blocks where they were allocated. */
+struct json;
+void holders_put_identity(struct json *j, const struct holders *h, const struct held_graph *g,
+                          const struct site_group *x);
+
+/* One graph alone, and the ways that options->why asks for. holders_done() in any case. */
+int holders_open_one(struct holders *h, struct query *q, size_t graph_idx, struct err *reterr);
+void holders_done(struct holders *h);
 
 void holders_text(FILE *out, const struct holders *h);
 void holders_why_text(const struct style *s, const struct holders *h);
