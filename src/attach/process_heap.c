@@ -7,7 +7,6 @@
 #include "attach/target_objects.h"
 #include "base/macros.h"
 
-
 static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         return target_read(ctx, addr, ret, n_bytes);
 }
