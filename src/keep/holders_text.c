@@ -69,7 +69,8 @@ static void add_site(const struct holders *h, const struct site_group *x, bool u
         if (is_unrecorded(h))
                 str_addf(to, "blocks of %s", h->texts.pool.items.items[x->site]);
         else if (stack == REACH_NO_SITE)
-                str_add(to, "code that ran before silt attached");
+                str_add(to, query_sample_bytes(h->names.q) ? "code that silt did not sample"
+                                                           : "code that ran before silt attached");
         else
                 add_requester(h, stack, utf8, to);
 }

@@ -10,6 +10,11 @@
 
 enum { USUAL_FRAMES = 12 };
 
+/* Of blocks that its allocators have and the recording does not. */
+static const char *unseen_words(const struct leaks *l) {
+        return query_sample_bytes(l->names.q) ? "without being sampled" : "before silt attached";
+}
+
 static void add_sentence(struct str *to, const struct leaks *l, const struct style *s) {
         const struct leak_sums *c = &l->kept.sums;
         uint64_t lost_bytes = c->bytes[LEAK_DEFINITE] + c->bytes[LEAK_INDIRECT];
@@ -46,7 +51,7 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
         str_addf(to, " The most, %s, was allocated ",
                  unit_bytes(&a, worst->bytes + worst->indirect_bytes));
         if (worst->stack == REACH_NO_SITE) {
-                str_add(to, "before silt attached");
+                str_add(to, unseen_words(l));
         } else {
                 str_add(to, "by ");
                 stack_add_short(s, &l->names, worst->stack, to, 60);
@@ -75,7 +80,7 @@ static void print_record(const struct style *s, const struct leaks *l, size_t i)
                         s->bold, unit_count(&a, r->bytes), unit_count(&b, r->blocks),
                         leak_class_words[r->class], i + 1, l->kept.records.n, s->plain);
         if (r->stack == REACH_NO_SITE)
-                fprintf(s->out, "   allocated before silt attached\n");
+                fprintf(s->out, "   allocated %s\n", unseen_words(l));
         else
                 stack_print(s, &l->names, r->stack, 3, l->options->is_full ? 0 : USUAL_FRAMES);
         fputc('\n', s->out);
@@ -107,10 +112,10 @@ static void add_doubts(struct str *to, const struct leaks *l) {
         for (uint32_t i = 0; h->seqs && i < h->graph.n_blocks; i++)
                 n_prior += h->seqs[i] == HEAP_NO_SEQ;
         if (n_prior)
-                str_addf(
-                        to,
-                        " %s block%s there before silt attached: without call paths, and with sizes rounded up.",
-                        unit_count(&a, n_prior), n_prior == 1 ? " was" : "s were");
+                str_addf(to,
+                         " %s block%s allocated %s: without call paths, and with sizes rounded up.",
+                         unit_count(&a, n_prior), n_prior == 1 ? " was" : "s were",
+                         unseen_words(l));
         if (l->kept.graph.heap.unread_bytes)
                 str_addf(to, " %s could not be read: what only they point to counts as lost.",
                          unit_bytes(&a, l->kept.graph.heap.unread_bytes));

@@ -163,19 +163,19 @@ static bool take_others(struct recorder_graph *g, bool wants_blocks) {
         other_heaps_done(&heaps);
         if (missing)
                 err_set(&g->err, -EAGAIN,
-                        "cannot list the blocks of %s that were there before silt attached; a thread may have been inside it: try again",
+                        "cannot list the blocks of %s that were not recorded; a thread may have been inside it: try again",
                         missing);
         return !missing;
 }
 
-/* Of a process that was attached to, blocks that nobody saw hold others, too: they are those that its allocators have and the recording does not. Where both have one,
+/* Of a process that was attached to or is sampled, blocks that nobody saw hold others, too: they are those that its allocators have and the recording does not. Where both have one,
  * the recording's, which is not larger, counts (process_graph.h). */
 static int take_heaps(struct recorder_graph *g, uint64_t *ret_unwalked_bytes) {
-        bool is_attached = g->recorder->config->options->attached != 0;
-        bool is_whole;
+        const struct run_options *o = g->recorder->config->options;
+        bool has_unseen = o->attached || o->sample_bytes, is_whole;
 
-        take_arenas(g, is_attached, ret_unwalked_bytes);
-        is_whole = take_others(g, is_attached);
+        take_arenas(g, has_unseen, ret_unwalked_bytes);
+        is_whole = take_others(g, has_unseen);
         if (g->own.n)
                 qsort(g->own.items, g->own.n, sizeof(g->own.items[0]), by_begin);
         return is_whole ? 0 : -EAGAIN;

@@ -165,6 +165,24 @@ def test_what_was_there_before_an_attach(t):
         assert "static table" in text and re.search(r" 2,000 \d+ B [\d.]+ \ws keep ", text), text
 
 
+def test_a_sampled_recording(t):
+    """Most blocks are not in it: they come from the allocator, so that the classes are those of all blocks."""
+    for kind in ("libc", "je", "mi"):
+        process, known = start(t, t.silt.run_argv(t.path("t.silt"), [build(t, kind), "2"], ["-f", "--sample", "16K"]))
+        try:
+            r = t.silt.command("snapshot", str(process.pid), "--graph")
+            assert r.code == 0, r.errors
+        finally:
+            kill_family(process.pid)
+        got = leaks(t, t.path("t.silt"))
+        n_lost = got["definitely_lost"]["blocks"] + got["indirectly_lost"]["blocks"]
+        assert known[2] - 2 <= n_lost <= known[2], (kind, got["definitely_lost"], got["indirectly_lost"], known)
+        n_all = sum(got[c]["blocks"] for c in ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable"))
+        assert 0 <= n_all - known[0] - known[2] <= N_OTHERS, (kind, got, known)
+        text = " ".join(t.silt.command("leaks", t.path("t.silt")).text.split())
+        assert "allocated without being sampled: without call paths" in text, text
+
+
 def test_an_allocator_that_silt_cannot_read(t):
     """What is not seen is said: a list of the C library's few blocks would be no answer."""
     source, library = t.path("x.c"), t.path("libtcmalloc.so.4")
