@@ -12,6 +12,7 @@
 #include "attach/other_heaps.h"
 #include "attach/target.h"
 #include "reach/process_graph.h"
+#include "record/scan_progress.h"
 
 enum { N_TRIES = 8 }; /* a thread may be inside its allocator when it is stopped */
 
@@ -116,8 +117,14 @@ static int read_copy(const struct frozen *f, struct parts *parts, struct heap_gr
                 .n_own = parts->own.n,
                 .below_sp_bytes = machine_own.below_stack_bytes,
         };
-        int r = process_graph_make(&p, ret, reterr);
+        struct scan_progress progress;
+        int r;
 
+        scan_progress_begin(&progress);
+        p.done_bytes = &progress.done_bytes;
+        p.all_bytes = &progress.all_bytes;
+        r = process_graph_make(&p, ret, reterr);
+        scan_progress_end(&progress);
         if (r >= 0)
                 ret->pause_ns = f->pause_ns;
         return r;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A line on the terminal while the memory of a process is read, from the second second on. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct scan_progress {
+        _Atomic uint64_t done_bytes, all_bytes; /* whoever reads sets them */
+        atomic_bool is_over;
+        pthread_t drawer;
+        bool is_drawing;
+};
+
+/* It stays where it is until its end. */
+void scan_progress_begin(struct scan_progress *p);
+void scan_progress_end(struct scan_progress *p);
