@@ -22,7 +22,7 @@ enum {
         CHECK_SPARE_TASKS = 8, /* that the program may want itself meanwhile */
         CHECK_CAP_SYS_ADMIN = 21,
         CHECK_CAP_SYS_RESOURCE = 24,
-        CHECK_SCARCE_PART = 4,
+
         CHECK_FORK_EVENTS = 2, /* UFFD_FEATURE_EVENT_FORK */
 };
 
@@ -257,17 +257,16 @@ static int check_memory(const struct subject *s, struct err *reterr) {
         return 0;
 }
 
-bool frozen_is_last_chance(pid_t pid) {
+bool frozen_room(pid_t pid, struct frozen_room *ret) {
         struct subject s;
-        uint64_t need, left;
         char text[8192];
 
         if (read_subject(&s, pid) < 0 || fs_read_text("/proc/meminfo", text, sizeof(text)) <= 0)
                 return false;
-        need = most_bytes(&s);
-        left = MIN((field(text, "MemAvailable:") + field(text, "SwapFree:")) << 10,
-                   least_in_groups(pid, "memory", group_bytes_left));
-        return need <= left && left - need <= need / CHECK_SCARCE_PART;
+        ret->need_bytes = most_bytes(&s);
+        ret->left_bytes = MIN((field(text, "MemAvailable:") + field(text, "SwapFree:")) << 10,
+                              least_in_groups(pid, "memory", group_bytes_left));
+        return true;
 }
 
 /* Who watches its faults is asked about every child, and may be one of the threads that stand still. */

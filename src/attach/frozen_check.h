@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -10,5 +11,10 @@
 /* 0, or -errno with the reason and with what would be needed. */
 int frozen_check(pid_t pid, struct err *reterr);
 
-/* A copy still fits, and soon will not: what is left of memory, by machine and cgroup, is at most a quarter more than one can need. */
-bool frozen_is_last_chance(pid_t pid);
+/* What a copy could need, and what the machine and its groups have left. */
+struct frozen_room {
+        uint64_t need_bytes, left_bytes;
+};
+
+/* False: nobody knows. */
+bool frozen_room(pid_t pid, struct frozen_room *ret);

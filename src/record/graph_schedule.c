@@ -6,7 +6,10 @@
 #include "attach/frozen_check.h"
 
 enum {
-        LOOK_NS = 250000000, /* between two looks at what is left of memory */
+        LOOK_NS = 250000000,     /* between two looks at what is left of memory */
+        NEAR_LOOK_NS = 25000000, /* when it may soon be too little */
+        SCARCE_PART = 4,         /* of what a copy could need: more than that must be to spare */
+        N_LOOKS_LEFT = 3,
         STRETCH_AFTER = 100, /* so many graphs at regular intervals, then twice as long ones */
 };
 
@@ -26,11 +29,25 @@ void recorder_graph_on_signal(struct recorder *r) {
         want(r, name);
 }
 
-/* Of the program that was started. */
-static bool is_scarce(const struct recorder *r) {
+/* Of the program that was started: whether a copy of it will soon not fit any more. That is so when little more is left than it could need, or when what is left
+ * falls so quickly that a few looks later it is less. */
+static bool is_scarce(struct recorder *r, uint64_t now_ns) {
         const struct image *one = r->images.list.n ? r->images.list.items[0] : NULL;
+        struct graph_schedule *s = &r->graph_schedule;
+        struct frozen_room room;
+        uint64_t spare, fell;
 
-        return one && !one->is_ending && !one->gone_ns && frozen_is_last_chance(one->pid);
+        s->next_look_ns = now_ns + LOOK_NS;
+        if (!one || one->is_ending || one->gone_ns || !frozen_room(one->pid, &room) ||
+            room.left_bytes < room.need_bytes)
+                return false;
+        spare = room.left_bytes - room.need_bytes;
+        fell = s->spare_bytes > spare ? s->spare_bytes - spare : 0;
+        s->spare_bytes = spare;
+        if (spare < 2 * room.need_bytes)
+                s->next_look_ns = now_ns + NEAR_LOOK_NS;
+        return spare <= room.need_bytes / SCARCE_PART ||
+               (spare <= room.need_bytes && spare / N_LOOKS_LEFT <= fell);
 }
 
 uint64_t recorder_graph_schedule_due(const void *ctx) {
@@ -59,8 +76,7 @@ uint64_t recorder_schedule_graphs(void *ctx, uint64_t now_ns) {
                 }
         }
         if (r->config->options->leaks && !s->was_scarce && now_ns >= s->next_look_ns) {
-                s->next_look_ns = now_ns + LOOK_NS;
-                s->was_scarce = is_scarce(r);
+                s->was_scarce = is_scarce(r, now_ns);
                 if (s->was_scarce)
                         want(r, "scarce");
         }

@@ -56,6 +56,7 @@ struct graph_wish {
 /* When the next one comes by itself. */
 struct graph_schedule {
         uint64_t last_ns, next_look_ns;
+        uint64_t spare_bytes; /* at the last look: left beside a copy */
         uint32_t n_graphs, n_stretched, n_signals;
         bool was_scarce;
 };

@@ -9,7 +9,9 @@
 
 struct scan_progress {
         _Atomic uint64_t done_bytes, all_bytes; /* whoever reads sets them */
-        atomic_bool is_over;
+        pthread_mutex_t lock;
+        pthread_cond_t end;
+        bool is_over; /* under the lock */
         pthread_t drawer;
         bool is_drawing;
 };
