@@ -88,24 +88,30 @@ static void print_json(const struct snapshot_answer *a) {
         json_put_string(&j, "mode", a->flags & SNAPSHOT_ESTIMATE ? "sampled" : "exact");
         json_put_uint(&j, "live_bytes", a->live_bytes);
         json_put_uint(&j, "live_blocks", a->live_blocks);
+        if (a->pause_ns)
+                json_put_double(&j, "pause_s", (double)a->pause_ns / 1e9, 6);
         json_put_string(&j, "trace", a->path);
         json_end(&j);
 }
 
 static void print_text(const struct snapshot_answer *a, const char *path) {
-        struct unit_text at, bytes, blocks;
+        struct unit_text at, bytes, blocks, pause;
         struct str command = {0}, moment = {0};
 
         str_addf(&moment, "@%s", a->name);
-        str_add(&command, "silt report ");
+        str_add(&command, a->pause_ns ? "silt holders " : "silt report ");
         str_add_shell(&command, path);
-        str_add(&command, " --at ");
-        str_add_shell(&command, str_text(&moment));
-        printf("%s at %s: %s%s live in %s block%s\n", str_text(&moment),
+        if (!a->pause_ns) {
+                str_add(&command, " --at ");
+                str_add_shell(&command, str_text(&moment));
+        }
+        printf("%s at %s: %s%s live in %s block%s", str_text(&moment),
                unit_duration(&at, a->time_ns), a->flags & SNAPSHOT_ESTIMATE ? "about " : "",
                unit_bytes(&bytes, a->live_bytes), unit_count(&blocks, a->live_blocks),
                a->live_blocks == 1 ? "" : "s");
-        printf("next:  %s\n", str_text(&command));
+        if (a->pause_ns)
+                printf("; it was stopped for %s", unit_duration(&pause, a->pause_ns));
+        printf("\nnext:  %s\n", str_text(&command));
         str_done(&command);
         str_done(&moment);
 }

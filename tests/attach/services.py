@@ -71,7 +71,7 @@ def test_nginx(t):
 class Postgres:
     """A cluster of its own, that listens in a folder alone."""
 
-    def __init__(self, t, folder):
+    def __init__(self, t, folder, prefix=()):
         self.folder, self.data = folder, folder.file("data")
         bins = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         self.bin = bins[-1] if bins else os.path.dirname(shutil.which("initdb") or "")
@@ -81,7 +81,7 @@ class Postgres:
         self.log = open(folder.file("log"), "wb")
         options = {"listen_addresses": "", "unix_socket_directories": folder.path, "fsync": "off", "shared_buffers": "16MB",
                    "log_min_messages": "info", "max_connections": "20"}
-        self.server = Target(t, as_nobody([os.path.join(self.bin, "postgres"), "-D", self.data,
+        self.server = Target(t, as_nobody([*prefix, os.path.join(self.bin, "postgres"), "-D", self.data,
                                            *(word for k, v in options.items() for word in ("-c", f"{k}={v}"))]),
                              says_ready=False, stderr=self.log, cwd=folder.path)
         self.pid = self.server.pid
