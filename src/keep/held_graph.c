@@ -295,7 +295,10 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         if (r == 0) {
                 add_up(g);
                 r = find_roots(g);
+                g->containers = group_containers_find(&g->heap, &g->holders.tree);
         }
+        if (r == 0 && !g->containers)
+                r = -ENOMEM;
         if (r == 0) {
                 r = find_nearest(g);
         }
@@ -317,6 +320,7 @@ void held_graph_done(struct held_graph *g) {
         free(g->oldest_ns);
         free(g->stacks);
         free(g->type_texts);
+        free(g->containers);
         holder_tree_done(&g->holders);
         root_places_done(&g->places);
         heap_graph_done(&g->heap);

@@ -2,6 +2,7 @@
 /* A graph of a trace as holders want it: roots with names, sites as people tell them apart, ages, the tree of who keeps what. */
 #pragma once
 
+#include "keep/group_containers.h"
 #include "keep/root_places.h"
 #include "reach/holder_tree.h"
 
@@ -14,6 +15,7 @@ struct held_graph {
         uint32_t *type_texts;  /* of each type: its name's number in the texts */
         struct site_keys keys; /* for trees of the same graph */
         struct holder_tree holders;
+        struct container_sum *containers; /* of the groups (group_containers.h) */
         /* of each group below a place: the root from which alone it is held; REACH_NONE: there are several, or it is deeper */
         uint32_t *root_of_group;
         /* of each group that several places hold together: the nearest of them, as nearest_places.h says; else REACH_NONE */

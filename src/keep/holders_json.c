@@ -68,11 +68,35 @@ static void put_root(struct json *j, const struct holders *h, uint32_t group) {
                 json_put_string(j, "frame", frame.function);
 }
 
+/* What its blocks are as containers, and how full. */
+static void put_container(struct json *j, const struct holders *h, uint32_t group) {
+        static const char *const kinds[] = {[CONTAINER_OPEN_TABLE] = "hash table",
+                                            [CONTAINER_CHAINED_TABLE] = "chained hash table",
+                                            [CONTAINER_VECTOR] = "vector",
+                                            [CONTAINER_STRING] = "string"};
+        enum heap_container_kind kind;
+        const struct container_sum *s =
+                group_container(h->now.containers, &h->now.holders.tree, group, &kind);
+        bool is_table;
+
+        if (!s)
+                return;
+        is_table = kind == CONTAINER_OPEN_TABLE || kind == CONTAINER_CHAINED_TABLE;
+        json_key(j, "container");
+        json_object(j);
+        json_put_string(j, "kind", kinds[kind]);
+        json_put_uint(j, "blocks", s->n);
+        json_put_uint(j, "bytes", s->n_bytes);
+        json_put_uint(j, is_table ? "entries" : "used_bytes", s->used);
+        json_put_uint(j, is_table ? "slots" : "capacity_bytes", s->room);
+        json_end(j);
+}
+
 static void put_group(struct json *j, const struct holders *h, const struct site_tree *t,
                       uint32_t number, uint32_t parent) {
         const struct site_group *x = &t->groups[number];
         bool is_holders = t == &h->now.holders.tree;
-        struct str label = {0};
+        struct str label = {0}, container = {0};
         uint64_t age_ns = is_holders ? held_graph_age_ns(&h->now, number) : 0;
         double per_s;
 
@@ -85,8 +109,11 @@ static void put_group(struct json *j, const struct holders *h, const struct site
         json_put_uint(j, "group", number);
         holders_put_identity(j, h, &h->now, x);
         holders_add_name(h, &h->now, t, number, true, &label);
+        if (is_holders && holders_add_container(h, number, &container))
+                str_addf(&label, ": %s", str_text(&container));
         json_put_string(j, "label", str_text(&label));
         str_done(&label);
+        str_done(&container);
         json_put_uint(j, "blocks", x->n_blocks);
         json_put_uint(j, "bytes", x->own_bytes);
         json_put_uint(j, "tree_blocks", x->tree_blocks);
@@ -104,8 +131,10 @@ static void put_group(struct json *j, const struct holders *h, const struct site
                 else
                         json_null(j);
         }
-        if (is_holders)
+        if (is_holders) {
+                put_container(j, h, number);
                 put_root(j, h, number);
+        }
         json_end(j);
 }
 

@@ -10,7 +10,9 @@
 enum {
         USUAL_ROWS = 24,
         UNCLEAR_SHARE = 10, /* who holds less than one of so many parts does not stand out */
+        MIN_INDENT = 4,
         NUMBERS_CELLS = 44, /* of the columns in front of the names */
+        NOTABLE_SHARE = 20, /* capacity that is not used is told if it is one of so many parts */
         MIN_SHARE =
                 200, /* what is less than one of so many parts of all is not shown unless asked */
 };
@@ -95,6 +97,17 @@ void holders_add_name(const struct holders *h, const struct held_graph *g,
         holders_add_group(h, &t->groups[group], utf8, to);
 }
 
+bool holders_add_container(const struct holders *h, uint32_t group, struct str *to) {
+        enum heap_container_kind kind;
+        const struct container_sum *s =
+                group_container(h->now.containers, &h->now.holders.tree, group, &kind);
+
+        if (!s || !container_is_notable(kind, s))
+                return false;
+        container_add_text(to, kind, s);
+        return true;
+}
+
 /* Where in its variable, or in which frame, something below a place is held: "+56", ", frame of serve"; nothing where that is unknown. */
 static void add_root(const struct holders *h, const struct held_graph *g, uint32_t group, bool utf8,
                      struct str *to) {
@@ -123,11 +136,16 @@ static void add_root(const struct holders *h, const struct held_graph *g, uint32
 
 static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struct str *to) {
         const struct site_group *g = &h->now.holders.tree.groups[group];
+        const struct container_sum *container;
+        enum heap_container_kind kind;
         struct unit_text a;
 
+        container = group_container(h->now.containers, &h->now.holders.tree, group, &kind);
         str_addf(to, "%s ", unit_count(&a, g->n_blocks));
         if (g->type)
                 style_add_clean(to, h->texts.pool.items.items[g->type]);
+        else if (container && container->n == g->n_blocks)
+                str_add(to, container_noun(kind, g->n_blocks));
         else
                 str_addf(to, "block%s", unit_s(g->n_blocks));
         if (is_unrecorded(h)) {
@@ -212,6 +230,28 @@ static void add_hub(const struct holders *h, const uint32_t *way, uint32_t n, bo
         str_addf(to, ", which holds %s blocks directly.", unit_count(&c, g->hub_children));
 }
 
+/* How full the containers on the way are. */
+static void add_containers(const struct holders *h, const uint32_t *way, uint32_t n,
+                           struct str *to) {
+        uint64_t least = h->now.holders.tree.groups[way[0]].tree_bytes / NOTABLE_SHARE;
+        bool is_first = true;
+
+        for (uint32_t i = 0; i < n; i++) {
+                enum heap_container_kind kind;
+                const struct container_sum *s =
+                        group_container(h->now.containers, &h->now.holders.tree, way[i], &kind);
+
+                if (!s || !container_is_notable(kind, s) ||
+                    (kind >= CONTAINER_VECTOR && s->room - s->used < least))
+                        continue;
+                str_add(to, is_first ? " In it: " : "; ");
+                container_add_text(to, kind, s);
+                is_first = false;
+        }
+        if (!is_first)
+                str_add(to, ".");
+}
+
 static void add_share(struct str *to, uint64_t part, uint64_t all) {
         double pct = all ? 100.0 * (double)part / (double)all : 0;
 
@@ -259,6 +299,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         else
                 str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
         add_hub(h, way, n, utf8, to);
+        add_containers(h, way, n, to);
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------------------- */
@@ -282,6 +323,15 @@ static void print_name(const struct style *s, uint32_t depth, struct str *name) 
         fprintf(s->out, "%s\n", str_text(&line));
         str_done(&line);
         str_clear(name);
+}
+
+/* Below the name, or as far left as it takes to be whole. */
+static void print_container(const struct style *s, uint32_t depth, const char *text) {
+        size_t indent = NUMBERS_CELLS + MIN(2 * (size_t)depth, (size_t)40) + 2, n = strlen(text);
+
+        if (indent + n > s->width)
+                indent = s->width > n ? s->width - n : 0;
+        fprintf(s->out, "%*s%s\n", (int)MAX(indent, (size_t)MIN_INDENT), "", text);
 }
 
 static void print_row(const struct style *s, const struct holders *h, const struct site_row *row) {
@@ -321,6 +371,8 @@ static void print_row(const struct style *s, const struct holders *h, const stru
                 holders_add_name(h, &h->now, t, row->group, s->utf8, &name);
         }
         print_name(s, depth, &name);
+        if (row->group != REACH_NONE && holders_add_container(h, row->group, &name))
+                print_container(s, depth, str_text(&name));
         str_done(&name);
 }
 

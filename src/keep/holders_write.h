@@ -39,6 +39,10 @@ void holders_add_name(const struct holders *h, const struct held_graph *g,
 void holders_add_group(const struct holders *h, const struct site_group *x, bool utf8,
                        struct str *to);
 
+/* Appends what a group's blocks are as containers: "a hash table of 600 entries, 59 % of its slots used". False: nothing that is worth a
+ * line. */
+bool holders_add_container(const struct holders *h, uint32_t group, struct str *to);
+
 /* What the answer begins with: who holds most, and how. */
 void holders_add_sentence(const struct holders *h, bool utf8, struct str *to);
 

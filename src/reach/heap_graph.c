@@ -12,6 +12,7 @@ void heap_graph_done(struct heap_graph *h) {
                 free(h->types[i].name);
         free(h->types);
         free(h->type_of);
+        free(h->containers);
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
@@ -99,6 +100,22 @@ static void encode_types(const struct heap_graph *h, bytes_buf *b) {
                 buf_varint(b, h->type_of[i]);
 }
 
+static void encode_containers(const struct heap_graph *h, bytes_buf *b) {
+        uint32_t next = 0;
+
+        buf_varint(b, h->n_containers);
+        for (uint32_t i = 0; i < h->n_containers; i++) {
+                buf_varint(b, h->containers[i].block - next);
+                next = h->containers[i].block + 1;
+        }
+        for (uint32_t i = 0; i < h->n_containers; i++)
+                buf_u8(b, (uint8_t)h->containers[i].kind);
+        for (uint32_t i = 0; i < h->n_containers; i++)
+                buf_varint(b, h->containers[i].used);
+        for (uint32_t i = 0; i < h->n_containers; i++)
+                buf_varint(b, h->containers[i].room);
+}
+
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);
@@ -112,6 +129,7 @@ void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         encode_roots(h, ret);
         encode_edges(&h->graph, ret);
         encode_types(h, ret);
+        encode_containers(h, ret);
 }
 
 void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret) {
@@ -302,6 +320,42 @@ static bool decode_types(struct bytes_reader *r, struct heap_graph *h) {
         return !r->bad;
 }
 
+static bool decode_containers(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n = bytes_varint(r), next = 0;
+
+        if (r->bad || n > h->graph.n_blocks || n > bytes_left(r))
+                return false;
+        h->n_containers = (uint32_t)n;
+        h->containers = calloc(MAX(n, (uint64_t)1), sizeof(*h->containers));
+        if (!h->containers)
+                return false;
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t gap = bytes_varint(r);
+
+                if (gap >= h->graph.n_blocks || next + gap >= h->graph.n_blocks)
+                        return false;
+                h->containers[i].block = (uint32_t)(next + gap);
+                next += gap + 1;
+        }
+        for (uint64_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(r);
+
+                if (kind >= N_CONTAINER_KINDS)
+                        return false;
+                h->containers[i].kind = kind;
+        }
+        for (uint64_t i = 0; i < n; i++)
+                h->containers[i].used = bytes_varint(r);
+        for (uint64_t i = 0; i < n; i++) {
+                struct heap_container *c = &h->containers[i];
+
+                c->room = bytes_varint(r);
+                if (c->room == 0 || (c->used > c->room && c->kind != CONTAINER_CHAINED_TABLE))
+                        return false;
+        }
+        return !r->bad;
+}
+
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
         size_t n_owners = MAX(h->n_owners, 1u);
@@ -331,7 +385,7 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         h->n_owners = (uint32_t)n_owners;
         return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
                decode_roots(r, h) && decode_edges(r, &h->graph) && decode_types(r, h) &&
-               decode_places(r, h) && !r->bad && !bytes_left(r);
+               decode_containers(r, h) && decode_places(r, h) && !r->bad && !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

@@ -50,6 +50,21 @@ struct heap_type {
         enum heap_type_kind kind;
 };
 
+/* What a block is by its shape, where who holds it and what is in it agree (containers.h). */
+enum heap_container_kind {
+        CONTAINER_OPEN_TABLE, /* hashbrown's: entries in slots */
+        CONTAINER_CHAINED_TABLE, /* the array of libstdc++'s unordered ones: entries, which are elsewhere, in buckets */
+        CONTAINER_VECTOR, /* bytes in use, and in all */
+        CONTAINER_STRING,
+        N_CONTAINER_KINDS,
+};
+
+struct heap_container {
+        uint32_t block;
+        enum heap_container_kind kind;
+        uint64_t used, room; /* used may be more than room in a chained table alone */
+};
+
 struct heap_graph {
         struct reach_graph graph; /* its arrays are owned, blocks and roots too */
         struct reach_block *
@@ -63,6 +78,8 @@ struct heap_graph {
         uint32_t n_types;
         uint32_t *
                 type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
+        struct heap_container *containers; /* by block, one of a block at most */
+        uint32_t n_containers;
         uint64_t *
                 seqs; /* of each block: which allocation it is, or HEAP_NO_SEQ; NULL where nobody counted */
         uint64_t pause_ns;     /* so long did the program stand still */

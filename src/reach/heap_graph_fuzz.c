@@ -26,6 +26,10 @@ static void check_numbers(const struct heap_graph *h) {
                 expect(h->roots[i].owner < h->n_owners);
         for (uint32_t i = 0; i < h->n_owners; i++)
                 expect(h->owners[i].name != NULL);
+        for (uint32_t i = 0; i < h->n_containers; i++) {
+                expect(h->containers[i].block < g->n_blocks && h->containers[i].room > 0);
+                expect(i == 0 || h->containers[i - 1].block < h->containers[i].block);
+        }
         for (uint32_t i = 0; i < n_nodes; i++) {
                 expect(g->first[i] <= g->first[i + 1]);
                 for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++)

@@ -36,6 +36,13 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
         if (a->n_types)
                 assert_memory_equal(a->type_of, b->type_of,
                                     a->graph.n_blocks * sizeof(a->type_of[0]));
+        assert_int_equal(a->n_containers, b->n_containers);
+        for (uint32_t i = 0; i < a->n_containers; i++) {
+                assert_int_equal(a->containers[i].block, b->containers[i].block);
+                assert_int_equal(a->containers[i].kind, b->containers[i].kind);
+                assert_int_equal(a->containers[i].used, b->containers[i].used);
+                assert_int_equal(a->containers[i].room, b->containers[i].room);
+        }
         for (uint32_t i = 0; i < a->n_owners; i++) {
                 assert_string_equal(a->owners[i].name, b->owners[i].name);
                 assert_int_equal(a->owners[i].base, b->owners[i].base);

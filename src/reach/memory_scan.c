@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "reach/block_index.h"
+#include "reach/containers.h"
 #include "reach/heuristics.h"
 #include "reach/vtable.h"
 
@@ -26,7 +27,8 @@ struct share {
         uint32_t begin, end;
         VEC(reach_edge) edges;
         VEC(uint64_t) root_words; /* where the edges of roots are */
-        struct map constants;     /* by address: is it a table of functions? */
+        container_hint_list hints;
+        struct map constants; /* by address: is it a table of functions? */
         uint64_t read_bytes, unread_bytes;
 };
 
@@ -92,10 +94,46 @@ static void note_pointee(struct scanning *c, struct share *share, uint32_t block
                 __atomic_store_n(table, next, __ATOMIC_RELAXED); /* any of them will do */
 }
 
-/* at: the address of the first word. */
-static void take_words(struct scanning *c, struct share *share, const uint64_t *words, size_t n,
-                       bool is_root, uint64_t at) {
+/* Words of a node one behind the other. */
+struct stretch {
+        const uint64_t *words;
+        size_t n;
+        uint64_t at;         /* the address of the first; of registers 0 */
+        uint64_t begin, end; /* of the node; of registers 0 */
+        uint32_t node;
+};
+
+/* Of the words beside word i those that are not in the stretch are read. */
+static void note_container(struct scanning *c, struct share *share, const struct stretch *x,
+                           size_t i, uint32_t block) {
         const struct reach_scan *s = c->s;
+        uint64_t at = x->at + i * sizeof(uint64_t), more[CONTAINER_LOOK_WORDS] = {0};
+        struct container_holder w = {
+                .address = at,
+                .before = i > 0 ? x->words[i - 1] : 0,
+                .words = x->words + i,
+                .n_words = x->n - i,
+                .is_firm =
+                        x->node < s->n_blocks || s->roots[x->node - s->n_blocks].kind == ROOT_DATA,
+                .has_exact_sizes = s->has_exact_sizes && s->blocks[block].site != REACH_NO_SITE,
+        };
+
+        if (w.n_words < CONTAINER_LOOK_WORDS && at + w.n_words * sizeof(uint64_t) < x->end) {
+                w.n_words = s->memory->read(s->memory->ctx, at, more,
+                                            (size_t)MIN(x->end - at, (uint64_t)sizeof(more))) /
+                            sizeof(uint64_t);
+                w.words = more;
+        }
+        if (i == 0 && at > x->begin)
+                (void)s->memory->read(s->memory->ctx, at - sizeof(uint64_t), &w.before,
+                                      sizeof(w.before));
+        container_hint_take(s->memory, &w, &s->blocks[block], block, &share->hints);
+}
+
+static void take_words(struct scanning *c, struct share *share, const struct stretch *x) {
+        const struct reach_scan *s = c->s;
+        const uint64_t *words = x->words;
+        size_t n = x->n;
 
         for (size_t i = 0; i < n; i++) {
                 uint32_t to = block_index_find(&c->index, words[i]);
@@ -110,8 +148,10 @@ static void take_words(struct scanning *c, struct share *share, const uint64_t *
                                        ? EDGE_INTERIOR
                                        : heuristic_kind(s->memory, &s->blocks[to], words[i]);
                 vec_push(&share->edges, reach_edge_make(to, kind));
-                if (is_root)
-                        vec_push(&share->root_words, at + i * sizeof(uint64_t));
+                if (s->wants_hints && x->end)
+                        note_container(c, share, x, i, to);
+                if (x->node >= s->n_blocks)
+                        vec_push(&share->root_words, x->at + i * sizeof(uint64_t));
         }
 }
 
@@ -128,7 +168,7 @@ static size_t window_words(struct scanning *c, struct window *w, uint64_t at, ui
         return (size_t)(MIN(w->end, end) - at) / sizeof(uint64_t);
 }
 
-static void scan_memory(struct scanning *c, struct share *share, struct window *w, bool is_root,
+static void scan_memory(struct scanning *c, struct share *share, struct window *w, uint32_t node,
                         uint64_t begin, uint64_t end) {
         const struct reach_memory *m = c->s->memory;
         const uint64_t *words;
@@ -153,7 +193,7 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
                         at = next;
                         continue;
                 }
-                take_words(c, share, words, n, is_root, at);
+                take_words(c, share, &(struct stretch){words, n, at, begin, end, node});
                 share->read_bytes += n * sizeof(uint64_t);
                 at += n * sizeof(uint64_t);
         }
@@ -190,9 +230,12 @@ static void scan_node(struct scanning *c, struct share *share, struct window *w,
         if (s->tables && node < s->n_blocks)
                 note_own(c, share, w, node, begin, end);
         if (words)
-                take_words(c, share, words, (end - begin) / sizeof(uint64_t), true, 0);
+                take_words(c, share,
+                           &(struct stretch){.words = words,
+                                             .n = (end - begin) / sizeof(uint64_t),
+                                             .node = node});
         else
-                scan_memory(c, share, w, node >= s->n_blocks, begin, end);
+                scan_memory(c, share, w, node, begin, end);
         c->first[node + 1] = share->edges.n - before;
 }
 
@@ -272,7 +315,14 @@ static int join(struct scanning *c, struct reach_scanned *ret) {
                         memcpy(ret->root_words + n_words, share->root_words.items,
                                share->root_words.n * sizeof(uint64_t));
                 n_words += share->root_words.n;
+                if (share->hints.n) {
+                        vec_reserve(&ret->hints, share->hints.n);
+                        memcpy(ret->hints.items + ret->hints.n, share->hints.items,
+                               share->hints.n * sizeof(share->hints.items[0]));
+                        ret->hints.n += share->hints.n;
+                }
                 vec_free(&share->edges);
+                vec_free(&share->hints);
                 ret->read_bytes += share->read_bytes;
                 ret->unread_bytes += share->unread_bytes;
         }
@@ -306,6 +356,7 @@ int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
         for (uint32_t i = 0; i < c.n_shares; i++) {
                 vec_free(&c.shares[i].edges);
                 vec_free(&c.shares[i].root_words);
+                vec_free(&c.shares[i].hints);
                 map_done(&c.shares[i].constants);
         }
         free(c.shares);
@@ -317,5 +368,6 @@ int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
 void reach_scanned_done(struct reach_scanned *s) {
         reach_graph_done(&s->graph);
         free(s->root_words);
+        vec_free(&s->hints);
         s->root_words = NULL;
 }

@@ -6,7 +6,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/vec.h"
 #include "reach/reach_graph.h"
+
+/* That a block may be a container's, as one holder of it says (containers.h); what a and b are depends on the kind. */
+struct container_hint {
+        uint32_t block;
+        uint8_t kind, group_bytes, log2_slots;
+        bool is_firm;
+        uint64_t a, b;
+};
+
+typedef VEC(struct container_hint) container_hint_list;
 
 struct reach_memory {
         /* Up to the first byte that cannot be read; how many. Called by several threads. */
@@ -29,6 +40,8 @@ struct reach_scan {
         /* Of each block, a table of functions that says what it is (vtable.h): one of its first words points there, or it stands beside a
          * pointer to the block; 0: none. Zeros before. NULL: nobody asks. */
         uint64_t *tables;
+        bool wants_hints;             /* of containers */
+        bool has_exact_sizes;         /* blocks with a site are as large as was asked for */
         const atomic_bool *is_over;   /* true: give up with -ECANCELED. NULL: never */
         _Atomic uint64_t *done_bytes; /* how far it is, for a progress line; NULL: nobody asks */
 };
@@ -37,6 +50,7 @@ struct reach_scanned {
         struct reach_graph graph; /* blocks and roots as given */
         uint64_t *
                 root_words; /* of each edge of a root, in their order: the address of the word that points; of registers, 8 times their number */
+        container_hint_list hints; /* if they are wanted */
         uint64_t read_bytes, unread_bytes;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reach/block_types.h"
+#include "reach/containers.h"
 #include "reach/process_image.h"
 #include "reach/root_words.h"
 
@@ -94,6 +95,20 @@ static int name_owners(const struct process_graph *p, const struct maps *maps,
         return 0;
 }
 
+/* ---- containers ------------------------------------------------------------------------------------------ */
+
+/* Whether a part of it is in C++: vectors and strings of its library are told by few words, which may be something else in a program that
+ * has none. */
+static bool has_cxx(const struct maps *maps, const struct heap_graph *h) {
+        for (size_t i = 0; i < maps->list.n; i++)
+                if (strstr(maps->list.items[i].path, "/libstdc++.so"))
+                        return true;
+        for (uint32_t i = 0; i < h->n_types; i++)
+                if (h->types[i].kind == TYPE_CXX)
+                        return true;
+        return false;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
 static int scan_image(const struct process_graph *p, struct process_image *image,
@@ -113,6 +128,8 @@ static int scan_image(const struct process_graph *p, struct process_image *image
         struct reach_scan scan = {.memory = &memory,
                                   .blocks = blocks,
                                   .n_blocks = n_blocks,
+                                  .wants_hints = true,
+                                  .has_exact_sizes = p->has_seqs,
                                   .is_over = p->is_over,
                                   .done_bytes = p->done_bytes};
         int r;
@@ -128,6 +145,9 @@ static int scan_image(const struct process_graph *p, struct process_image *image
                 r = root_words_split(&scanned, ret);
         if (r == 0 && scan.tables)
                 r = block_types_find(&memory, scan.tables, ret);
+        if (r == 0)
+                r = containers_find(&memory, blocks, n_blocks, has_cxx(&image->maps, ret),
+                                    &scanned.hints, ret);
         free(scan.tables);
         reach_scanned_done(&scanned);
         process_roots_done(&roots);

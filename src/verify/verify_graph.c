@@ -6,7 +6,17 @@
 #define GRAPH_MAX_ADDRESS ((uint64_t)1 << 62)
 #define GRAPH_MAX_BLOCKS (((uint64_t)1 << 29) - 1)
 
-enum { ROOT_KINDS = 4, EDGE_KINDS = 6, PLACE_KINDS = 4, TYPE_KINDS = 3, MAX_TYPES = 65536 };
+enum {
+        ROOT_KINDS = 4,
+        EDGE_KINDS = 6,
+        PLACE_KINDS = 4,
+        TYPE_KINDS = 3,
+        MAX_TYPES = 65536,
+        CONTAINER_KINDS = 4
+};
+
+/* A kind of container: its entries are elsewhere, and may be more than its buckets. */
+enum { CHAINED_TABLE = 1 };
 
 static bool blocks_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n, bool has_seqs) {
         struct bytes_reader addresses = *r;
@@ -115,6 +125,38 @@ static bool types_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
         return true;
 }
 
+static bool containers_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks) {
+        uint64_t n = bytes_varint(r), block = 0;
+        struct bytes_reader kinds, used;
+
+        if (n > n_blocks || n > bytes_left(r))
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu containers of %llu blocks",
+                                  (unsigned long long)n, (unsigned long long)n_blocks);
+        for (uint64_t i = 0; i < n; i++, block++)
+                if (__builtin_add_overflow(block, bytes_varint(r), &block) || block >= n_blocks)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "container %llu is no block that is there",
+                                          (unsigned long long)i);
+        kinds = *r;
+        for (uint64_t i = 0; i < n; i++)
+                bytes_u8(r);
+        used = *r;
+        for (uint64_t i = 0; i < n; i++)
+                bytes_varint(r);
+        for (uint64_t i = 0; i < n; i++) {
+                uint8_t kind = bytes_u8(&kinds);
+                uint64_t n_used = bytes_varint(&used), room = bytes_varint(r);
+
+                if (kind >= CONTAINER_KINDS || room == 0 ||
+                    (n_used > room && kind != CHAINED_TABLE))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "container %llu of kind %u has %llu in %llu",
+                                          (unsigned long long)i, kind, (unsigned long long)n_used,
+                                          (unsigned long long)room);
+        }
+        return true;
+}
+
 /* Locations may be defined behind the graph. */
 static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
         uint64_t n = bytes_varint(r), at = 0;
@@ -160,7 +202,8 @@ static bool graph_is_sound(struct verify *v) {
         if (!blocks_are_sound(v, &r, n_blocks, has_seqs) ||
             !roots_are_sound(v, &r, n_roots, n_owners) ||
             !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) ||
-            !types_are_sound(v, &r, n_blocks) || !places_are_sound(v, &r))
+            !types_are_sound(v, &r, n_blocks) || !containers_are_sound(v, &r, n_blocks) ||
+            !places_are_sound(v, &r))
                 return false;
         if (r.bad || bytes_left(&r))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,

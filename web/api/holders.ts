@@ -5,9 +5,14 @@ import { optional, said, stack } from "./common";
 
 const amount = object({ bytes: number, blocks: number });
 
+// Tables have entries and slots, vectors and strings bytes.
+const container = object({
+  kind: string, blocks: number, bytes: number, entries: optional(number), slots: optional(number), used_bytes: optional(number), capacity_bytes: optional(number),
+});
+
 const holder = object({
   parent: nullable(number), kind: string, label: string, type: optional(string), stack: optional(stack), blocks: number, bytes: number,
-  tree_blocks: number, tree_bytes: number, retained_bytes: optional(number), oldest_s: optional(nullable(number)), blocks_per_s: optional(nullable(number)),
+  tree_blocks: number, tree_bytes: number, retained_bytes: optional(number), oldest_s: optional(nullable(number)), blocks_per_s: optional(nullable(number)), container: optional(container),
 });
 export type Holder = Checked<typeof holder>;
 

@@ -21,6 +21,19 @@ static void draw_types(struct draw *d, struct heap_graph *h) {
                 h->type_of[i] = (uint32_t)draw_below(d, h->n_types + 1);
 }
 
+static void draw_containers(struct draw *d, struct heap_graph *h) {
+        h->containers = calloc(MAX_NODES, sizeof(*h->containers));
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
+                enum heap_container_kind kind = draw_below(d, N_CONTAINER_KINDS);
+                uint64_t room = 1 + draw_below(d, (uint64_t)1 << (1 + draw_below(d, 40)));
+                uint64_t most = kind == CONTAINER_CHAINED_TABLE ? 3 * room : room;
+
+                if (draw_below(d, 3) == 0)
+                        h->containers[h->n_containers++] =
+                                (struct heap_container){i, kind, draw_below(d, most + 1), room};
+        }
+}
+
 void drawn_heap_make(struct draw *d, struct heap_graph *h) {
         uint64_t at = 4096, n_edges = 0;
 
@@ -79,4 +92,5 @@ void drawn_heap_make(struct draw *d, struct heap_graph *h) {
                 h->graph.first[i + 1] = n_edges;
         }
         draw_types(d, h);
+        draw_containers(d, h);
 }
