@@ -5,7 +5,7 @@ import { detail } from "./detail";
 import { diff } from "./diff";
 import { flame } from "./flame";
 import { heat } from "./heat";
-import { holders } from "./holders";
+import { holders, neighbours } from "./holders";
 import { report } from "./report";
 import { source } from "./source";
 import { table } from "./table";
@@ -25,7 +25,7 @@ const shaped: Check<Shaped> = (value, path) => {
 };
 export type Shaped = { readonly schema: string };
 
-export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, source, heat, threads, diff, holders, progress } as const;
+export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, source, heat, threads, diff, holders, neighbours, progress } as const;
 export type AnswerName = keyof typeof CHECKS;
 export type Answers = { [N in AnswerName]: Checked<(typeof CHECKS)[N]> };
 

@@ -155,7 +155,8 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "report": return reportFrom(data, asked);
     case "timeline": return timelineFrom(data, asked);
     case "detail": return detailFrom(data, asked);
-    case "holders": throw new Refused("this file does not say who holds what", OPEN);
+    case "holders":
+    case "neighbours": throw new Refused("this file does not say who holds what", OPEN);
     case "heat":
     case "threads":
       if (!asked.isItsWindow) throw new Refused(`this file has the blocks and threads of ${itsWindow(data)} only`, `choose it, or ${OPEN}`);

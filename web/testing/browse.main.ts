@@ -10,12 +10,13 @@ import { boxes, brush, compare, deep, keyboard, offline, search } from "./browse
 import { culprit } from "./browse_culprit";
 import { follow } from "./browse_follow";
 import { frames } from "./browse_frames";
+import { holders } from "./browse_holders";
 import { names } from "./browse_names";
 import { neighbour } from "./browse_neighbour";
 import { pictures } from "./browse_pictures";
 import { window_ } from "./browse_window";
 
-const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone };
+const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone, holders };
 
 const task = TASKS[process.argv[2] ?? ""];
 if (!task) throw new Error(`no task '${process.argv[2]}': one of ${Object.keys(TASKS).join(", ")}`);

@@ -32,6 +32,8 @@ export interface TreeProps {
   readonly found: ReadonlySet<number> | null;
   itemsFor(node: number): readonly MenuItem[];
   onOpen(node: number): void;
+  /** A row was chosen, by a click or by keys. */
+  onChoose?(node: number): void;
   onCopy(node: number): void;
 }
 
@@ -39,7 +41,11 @@ export function Tree(props: TreeProps) {
   const { tree, columns, found } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<ReadonlySet<number>>(() => openAtFirst(tree, props.value));
-  const [chosen, choose] = useState(-1);
+  const [chosen, setChosen] = useState(-1);
+  const choose = (node: number): void => {
+    setChosen(node);
+    if (node >= 0) props.onChoose?.(node);
+  };
   const [scrollPx, setScroll] = useState(0);
   const [heightPx, setHeight] = useState(480);
   const [menu, setMenu] = useState<{ node: number; x: number; y: number } | null>(null);
@@ -48,7 +54,7 @@ export function Tree(props: TreeProps) {
 
   useEffect(() => {
     setOpen(openAtFirst(tree, props.value));
-    choose(-1);
+    setChosen(-1);
   }, [tree]);
   useEffect(() => {
     if (found) setOpen((was) => revealed(tree, was, [...found].slice(0, 500)));

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { treemap, type MapNodes } from "../model/treemap";
 
-const HEIGHT_PX = 320;
+const HEIGHT_PX = 240;
 const NAME_PX = 18;
 const LETTER_PX = 7;
 
