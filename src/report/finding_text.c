@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "keep/held_by.h"
+#include "report/finding_holders.h"
 #include "report/limit_lines.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
@@ -123,16 +123,13 @@ static void print_site(const struct style *s, const struct report *r, const stru
         frame_stack_done(&x);
 }
 
-static bool may_have_holder(const struct finding *f) {
-        return f->has_site && (strcmp(f->kind, "growing") == 0 || strcmp(f->kind, "leak") == 0);
-}
-
-/* Who holds on to what grows or is left behind, if the trace has a graph. */
-static void print_holder(const struct style *s, const struct finding *f, struct held_by *by) {
+static void print_holder(const struct style *s, const char *holder) {
         struct str text = {0};
 
-        if (by && may_have_holder(f) && held_by_add(by, f->site.stack, s->utf8, &text))
-                print_cut(s, "held by ", &text, true);
+        if (!holder)
+                return;
+        str_add(&text, holder);
+        print_cut(s, "held by ", &text, true);
         str_done(&text);
 }
 
@@ -213,7 +210,7 @@ static void print_next(const struct style *s, const struct report *r, const stru
 }
 
 static void print_finding(const struct style *s, const struct report *r, const size_t *order,
-                          size_t n, struct held_by *by) {
+                          size_t n, const struct finding_holders *holders) {
         static const char *const tags[] = {[FINDING_PROBLEM] = "problem",
                                            [FINDING_WORTH_KNOWING] = "worth knowing",
                                            [FINDING_NOTE] = "note"};
@@ -232,7 +229,7 @@ static void print_finding(const struct style *s, const struct report *r, const s
         else if (f->has_site)
                 print_site(s, r, f);
         if (!before)
-                print_holder(s, f, by);
+                print_holder(s, holders->of[order[n]]);
         if (f->next)
                 print_next(s, r, f);
 }
@@ -270,13 +267,12 @@ static void print_nothing(const struct style *s, const struct report *r) {
 
 void finding_text_print(const struct style *s, const struct report *r) {
         size_t order[FOUND_MAX], n = 0, n_worries = 0, n_doubts = 0;
-        bool is_all_seen = !limits_are_material(r), wants_holders = false;
-        struct held_by *by = NULL;
+        bool is_all_seen = !limits_are_material(r);
+        struct finding_holders holders;
 
         for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
                 if (part_of(&r->findings->items[i]) == FOUND_NUMBERED) {
                         order[n++] = i;
-                        wants_holders |= may_have_holder(&r->findings->items[i]);
                         n_worries += finding_is_worry(&r->findings->items[i]);
                 }
         if (n)
@@ -285,11 +281,10 @@ void finding_text_print(const struct style *s, const struct report *r) {
                                               : "Findings: nothing to worry about");
         else if (is_all_seen)
                 print_nothing(s, r);
-        if (wants_holders)
-                by = held_by_new(r->q, &r->frames, r->answer->scope.process);
+        finding_holders_find(&holders, r, s->utf8);
         for (size_t i = 0; i < n; i++)
-                print_finding(s, r, order, i, by);
-        held_by_free(by);
+                print_finding(s, r, order, i, &holders);
+        finding_holders_done(&holders);
         for (size_t i = 0; i < r->findings->n; i++) {
                 if (part_of(&r->findings->items[i]) != FOUND_DOUBT)
                         continue;

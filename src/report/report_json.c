@@ -3,6 +3,7 @@
  * meaning. */
 #include "base/json.h"
 #include "report/allocators.h"
+#include "report/finding_holders.h"
 #include "report/gather.h"
 #include "report/headline.h"
 #include "report/late_start.h"
@@ -26,6 +27,14 @@ static void put_top_metric(struct json *j, struct report *r, enum query_metric m
         json_put_string(j, "metric", query_metric_name(m));
         show_put_sites(j, r->q, r->answer, m, show_n_top(r->options));
         json_end(j);
+}
+
+static void put_findings(struct json *j, const struct report *r) {
+        struct finding_holders holders;
+
+        finding_holders_find(&holders, r, true);
+        show_put_findings(j, r->q, r->options->path, r->findings, holders.of);
+        finding_holders_done(&holders);
 }
 
 static void put_top(struct json *j, struct report *r) {
@@ -219,7 +228,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_string(&j, "ended", show_ended_name(report_process(r)->end.ended));
         show_put_processes(&j, r->q, r->answer);
         if (r->findings)
-                show_put_findings(&j, r->q, r->options->path, r->findings);
+                put_findings(&j, r);
         else
                 put_null(&j, "findings");
         put_top(&j, r);

@@ -46,7 +46,7 @@ static void put_shows(struct json *j, const struct finding_shows *s) {
 }
 
 void show_put_findings(struct json *j, const struct query *q, const char *path,
-                       const struct findings *found) {
+                       const struct findings *found, char *const *held_by) {
         const struct trace_view *v = query_view(q);
 
         json_key(j, "findings");
@@ -75,6 +75,11 @@ void show_put_findings(struct json *j, const struct query *q, const char *path,
                 else
                         json_null(j);
                 json_put_string(j, "function", f->function);
+                json_key(j, "held_by");
+                if (held_by[i])
+                        json_string(j, held_by[i]);
+                else
+                        json_null(j);
                 json_key(j, "evidence");
                 json_object(j);
                 for (size_t k = 0; k < f->n_numbers; k++)

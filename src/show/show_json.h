@@ -55,9 +55,9 @@ void show_put_histogram(struct json *j, const struct query_histogram *h);
 /* "timeline" */
 void show_put_timeline(struct json *j, const struct query_column *columns, size_t n);
 /* "findings" */
-/* path: of the trace, for the commands of next steps */
+/* path: of the trace, for the commands of next steps; held_by: of each finding who holds its blocks, or NULL */
 void show_put_findings(struct json *j, const struct query *q, const char *path,
-                       const struct findings *found);
+                       const struct findings *found, char *const *held_by);
 
 /* ---- who ran, and mapped ----------------------------------------------------------------------- */
 

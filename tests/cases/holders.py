@@ -253,5 +253,8 @@ def test_report_names_the_holder(t):
     assert r.code == 0, r.errors
     r = t.silt.command("report", trace)
     assert r.code == 0 and "held by static sessions\n" in r.text, r.text[:1000]
+    found = t.silt.report(trace)[0]["findings"]
+    assert [f["held_by"] for f in found if f["kind"] == "growing"] == ["static sessions"], found
+    assert all(f["held_by"] is None for f in found if f["kind"] not in ("growing", "leak")), found
     text = text_of(t)
     assert text.startswith("static sessions → 3,000 blocks allocated by open_session") and " per second. " in text, text[:300]

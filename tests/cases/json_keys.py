@@ -31,7 +31,7 @@ def test_each_key_occurs_once(t):
         f.write(PROGRAM)
     r = run(["gcc", "-g", "-O1", "-fno-builtin", program + ".c", "-o", program])
     assert r.code == 0, r.errors
-    for trace, options in ((a, ["--snapshot-every", "50ms"]), (b, ["--sample", "4K"])):
+    for trace, options in ((a, ["--snapshot-every", "50ms", "--leaks"]), (b, ["--sample", "4K"])):
         r = t.silt.record(trace, [program], ["-f", *options])
         assert r.code == 0, r.errors
     questions = {
@@ -41,6 +41,8 @@ def test_each_key_occurs_once(t):
         "source": [[a, "leak"]],
         "diff": [[a, b], [b, a]],
         "check": [[a, "--max-peak", "1M"], [a, "--max-peak", "1G", "--against", b]],
+        "leaks": [[a], [a, "--show-reachable"]],
+        "holders": [[a], [a, "--full"], [a, "--why", "leak"]],
         "snapshot": None,  # needs a program that runs: tests/cases/snapshots.py, which reads as strictly
     }
     told = run([t.silt.path, "--help"]).text

@@ -17,7 +17,7 @@ const finding = object({
   kind: string, severity: literal("problem", "worth-knowing", "note"), text: string, bytes: number, process: optional(string),
   next: string, next_view: optional(nullable(string)), next_request: optional(nullable(string)),
   next_shows: nullable(object({ metric: string, value: number, whole: number })),
-  site: nullable(site), function: string, evidence: unknown,
+  site: nullable(site), function: string, held_by: optional(nullable(string)), evidence: unknown,
 });
 export type Finding = Checked<typeof finding>;
 

@@ -94,6 +94,7 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
       <h2 class="card-kind">{SEVERITY[finding.severity]}</h2>
       {subject && <p class="card-subject mono" title={visible(subject)}><Name text={visible(subject)} /></p>}
       <p class="card-text">{visible(rest)}</p>
+      {finding.held_by && <p class="card-text quiet">held by {visible(finding.held_by)}</p>}
       <div class="card-foot">
         <span class="card-chart">
           {line.some((v) => v) && !history.error && <Spark values={line} width={240} height={40} label="Live bytes of its largest call path over time" />}
