@@ -25,6 +25,7 @@ static const uint8_t graph[] = {
         1,  0,  1,  1,                   /* edges of each node */
         17, 0,  16,                      /* (1 << 1) << 3 | into it; to the first; to the second */
         1,  0,  8,  0,   1,   'T', 1, 0, /* a type, and whose it is */
+        1,  0,  2,  3,   8,              /* a container: a vector, 3 of 8 bytes */
         2,  0,  1,  8,   8,   1,   0,    /* places */
 };
 
