@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "base/units.h"
 #include "flame/escape.h"
 #include "flame/flame.h"
+#include "flame/flame_timeline.h"
 #include "flame/graph.h"
 #include "flame/text_cut.h"
 #include "query/testing/fabric.h"
@@ -589,6 +591,24 @@ static void test_hostile_names(void **state) {
         }
 }
 
+/* A trace may claim any time: the axis says it, to the nanosecond that a double does not have. */
+static void test_end_of_time(void **state) {
+        struct timeline t = {
+                .curves = {{.end_ns = UINT64_MAX, .to_ns = UINT64_MAX, .most_bytes = 1}}, .n = 1};
+        struct unit_text whole, half;
+        struct str picture = {0}, wanted = {0};
+
+        (void)state;
+        timeline_draw(&picture, &t, 1200, 10, 0);
+        str_addf(&wanted, ">%s</text>", unit_duration(&whole, UINT64_MAX));
+        assert_non_null(strstr(str_text(&picture), str_text(&wanted)));
+        str_clear(&wanted);
+        str_addf(&wanted, ">%s</text>", unit_duration(&half, UINT64_MAX / 2));
+        assert_non_null(strstr(str_text(&picture), str_text(&wanted)));
+        str_done(&picture);
+        str_done(&wanted);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cut),         cmocka_unit_test(test_cut_any),
@@ -598,6 +618,7 @@ int main(void) {
                 cmocka_unit_test(test_bounds),      cmocka_unit_test(test_long_names),
                 cmocka_unit_test(test_sentences),   cmocka_unit_test(test_named_frame),
                 cmocka_unit_test(test_same_twice),  cmocka_unit_test(test_hostile_names),
+                cmocka_unit_test(test_end_of_time),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,10 @@ struct process_state {
         VEC(size_t) live;  /* indices of copies */
         struct map copies; /* seq → index of the copy + 1 */
         uint64_t bytes, own_bytes;
-        uint64_t seen_ns; /* where the slice begins whose rows have what it inherited */
+        uint64_t seen_ns;          /* where the slice begins whose rows have what it inherited */
+        uint64_t inherited_sum;    /* of these rows: sum_of */
+        VEC(struct copy) heritage; /* what its parent had when the sum was this */
+        bool has_heritage;
 };
 
 /* After a step: what one process holds, and all together. */
@@ -75,14 +78,60 @@ static void add_copy(struct brute_lives *b, struct copy c) {
         p->own_bytes += c.owner == c.process ? c.size_bytes : 0;
 }
 
-static void begin_process(struct brute_lives *b, uint32_t process, uint64_t time_ns) {
+/* Blocks of one stack, so that sums of many stacks differ if one does. */
+static uint64_t sum_of(uint32_t stack, uint64_t n_blocks, uint64_t bytes) {
+        uint64_t mixed = (stack + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+        return n_blocks * mixed + bytes * (mixed >> 7 | 1);
+}
+
+static void note_heritage(struct brute_lives *b, uint32_t process) {
+        const struct process_state *parent = &b->processes[b->v->processes[process].start.parent];
+        struct process_state *p = &b->processes[process];
+
+        p->has_heritage = true;
+        for (size_t i = 0; i < parent->live.n; i++)
+                vec_push(&p->heritage, b->copies.items[parent->live.items[i]]);
+}
+
+/* Whether what it inherited may be what its parent has after the next event. */
+static bool may_yet_match(const struct brute_lives *b, uint32_t process, uint64_t time_ns) {
+        const struct process_state *p = &b->processes[process];
         const struct trace_process *start = &b->v->processes[process].start;
 
-        b->processes[process].has_begun = true;
-        if (!b->processes[process].inherits || start->parent >= b->v->n_processes)
+        return p->inherits && !p->has_heritage && start->parent < b->v->n_processes &&
+               time_ns / 1000 == start->start_ns / 1000;
+}
+
+/* Events have their time in microseconds, and a process may have been forked between two of the same: what it inherited says
+ * between which. */
+static void look_at_fork(struct brute_lives *b, uint32_t process, uint64_t time_ns) {
+        const struct trace_process *start = &b->v->processes[process].start;
+        struct process_state *p = &b->processes[process];
+        uint64_t sum = 0;
+
+        if (!may_yet_match(b, process, time_ns))
                 return;
         for (size_t i = 0; i < b->processes[start->parent].live.n; i++) {
-                struct copy c = b->copies.items[b->processes[start->parent].live.items[i]];
+                const struct copy *c = &b->copies.items[b->processes[start->parent].live.items[i]];
+
+                sum += sum_of(c->stack, 1, c->size_bytes);
+        }
+        if (sum == p->inherited_sum)
+                note_heritage(b, process);
+}
+
+static void begin_process(struct brute_lives *b, uint32_t process, uint64_t time_ns) {
+        const struct trace_process *start = &b->v->processes[process].start;
+        struct process_state *p = &b->processes[process];
+
+        p->has_begun = true;
+        if (!p->inherits || start->parent >= b->v->n_processes)
+                return;
+        if (!p->has_heritage)
+                note_heritage(b, process);
+        for (size_t i = 0; i < p->heritage.n; i++) {
+                struct copy c = p->heritage.items[i];
 
                 c.process = process;
                 c.born_ns = MIN(time_ns, start->start_ns);
@@ -98,7 +147,10 @@ static void live_and_die(struct brute_lives *b, uint64_t time_ns, uint32_t also)
 
                 if (brute_is_gone(b->v, p, time_ns))
                         b->processes[p].is_dead = true;
-                if (!b->processes[p].has_begun && (info->start.start_ns <= time_ns || p == also))
+                if (b->processes[p].has_begun)
+                        continue;
+                look_at_fork(b, p, time_ns);
+                if (p == also || (info->start.start_ns <= time_ns && !may_yet_match(b, p, time_ns)))
                         begin_process(b, p, time_ns);
         }
 }
@@ -161,6 +213,9 @@ static int find_heirs(struct brute_lives *b, struct err *reterr) {
                 for (size_t k = 0; k < n; k++)
                         if (rows[k].n_inherited > 0) {
                                 b->processes[rows[k].process].inherits = true;
+                                b->processes[rows[k].process].inherited_sum +=
+                                        sum_of(rows[k].stack, rows[k].n_inherited,
+                                               rows[k].inherited_bytes);
                                 b->processes[rows[k].process].seen_ns =
                                         trace_slice(b->t, i)->begin_ns;
                         }
@@ -214,6 +269,7 @@ int brute_lives_new(const char *trace_path, struct brute_lives **ret, struct err
 struct brute_lives *brute_lives_free(struct brute_lives *b) {
         for (size_t p = 0; b->processes && p < b->v->n_processes; p++) {
                 vec_free(&b->processes[p].live);
+                vec_free(&b->processes[p].heritage);
                 map_done(&b->processes[p].copies);
         }
         free(b->processes);
