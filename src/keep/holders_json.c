@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 #include "keep/holders_write.h"
+#include "keep/json_sum.h"
 #include "show/show_json.h"
 
 enum { USUAL_GROUPS = 1000 };
@@ -10,14 +11,6 @@ static const char *const place_kinds[] = {
         [ROOT_PLACE_THREAD] = "thread",     [ROOT_PLACE_THREAD_LOCAL] = "thread-local",
         [ROOT_PLACE_MAPPING] = "mapping",   [ROOT_PLACE_ALLOCATOR] = "allocator",
 };
-
-static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
-        json_key(j, key);
-        json_object(j);
-        json_put_uint(j, "bytes", bytes);
-        json_put_uint(j, "blocks", blocks);
-        json_end(j);
-}
 
 static const struct root_place *place_named(const struct held_graph *g, uint32_t name) {
         for (size_t i = 0; i < g->places.list.n; i++)
@@ -218,9 +211,9 @@ static void put_why(struct json *j, const struct holders *h) {
         }
         json_object(j);
         json_put_string(j, "function", h->options->why);
-        put_sum(j, "wanted", h->why.wanted.n_bytes, h->why.wanted.n_blocks);
-        put_sum(j, "unreachable", h->why.unreachable.n_bytes, h->why.unreachable.n_blocks);
-        put_sum(j, "freed", h->why.freed.n_bytes, h->why.freed.n_blocks);
+        json_put_sum(j, "wanted", h->why.wanted.n_bytes, h->why.wanted.n_blocks);
+        json_put_sum(j, "unreachable", h->why.unreachable.n_bytes, h->why.unreachable.n_blocks);
+        json_put_sum(j, "freed", h->why.freed.n_bytes, h->why.freed.n_blocks);
         put_tree(j, "paths", h, &h->why.tree);
         json_end(j);
 }
@@ -245,10 +238,10 @@ void holders_json(FILE *out, const struct holders *h) {
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", g->heap.unread_bytes);
         json_put_uint(&j, "unsettled_blocks", g->heap.n_unsettled);
-        put_sum(&j, "live", g->all_bytes, g->heap.graph.n_blocks);
-        put_sum(&j, "held", all->tree_bytes, all->tree_blocks);
-        put_sum(&j, "held_from_several", g->shared_bytes, g->shared_blocks);
-        put_sum(&j, "held_by_nothing", g->unheld_bytes, g->unheld_blocks);
+        json_put_sum(&j, "live", g->all_bytes, g->heap.graph.n_blocks);
+        json_put_sum(&j, "held", all->tree_bytes, all->tree_blocks);
+        json_put_sum(&j, "held_from_several", g->shared_bytes, g->shared_blocks);
+        json_put_sum(&j, "held_by_nothing", g->unheld_bytes, g->unheld_blocks);
         put_tree(&j, "holders", h, &g->holders.tree);
         put_why(&j, h);
         put_growth(&j, h);

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
+#include "keep/json_sum.h"
 #include "keep/leaks_write.h"
 #include "keep/missing_blocks.h"
 #include "show/show_json.h"
-
-static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
-        json_key(j, key);
-        json_object(j);
-        json_put_uint(j, "bytes", bytes);
-        json_put_uint(j, "blocks", blocks);
-        json_end(j);
-}
 
 static void put_suppressions(struct json *j, const struct suppressions *s) {
         json_key(j, "suppressions"); /* those that were used */
@@ -63,11 +56,11 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_put_uint(&j, "allocations", t->n_allocs);
         json_put_uint(&j, "frees", t->n_frees);
         json_put_uint(&j, "bytes_allocated", t->alloc_bytes);
-        put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
-        put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
-        put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
-        put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
-        put_sum(&j, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
+        json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
+        json_put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
+        json_put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
+        json_put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
+        json_put_sum(&j, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
         put_suppressions(&j, &l->kept.suppressions);
         json_key(&j, "records");
         json_array(&j);

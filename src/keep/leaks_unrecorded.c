@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "keep/leaks_unrecorded.h"
+#include "keep/json_sum.h"
 
 #include <stdlib.h>
 
@@ -111,14 +112,6 @@ static void write_text(FILE *out, const struct kept_leaks *l, const size_rows *r
         str_done(&text);
 }
 
-static void put_sum(struct json *j, const char *key, uint64_t bytes, uint64_t blocks) {
-        json_key(j, key);
-        json_object(j);
-        json_put_uint(j, "bytes", bytes);
-        json_put_uint(j, "blocks", blocks);
-        json_end(j);
-}
-
 static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks_unrecorded *o) {
         const struct leak_sums *c = &l->sums;
         struct json j;
@@ -133,10 +126,10 @@ static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
         json_put_uint(&j, "unknown_blocks", o->n_unknown_blocks);
         json_put_uint(&j, "unwalked_bytes", o->unwalked_bytes);
-        put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
-        put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
-        put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
-        put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
+        json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
+        json_put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
+        json_put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
+        json_put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
         json_end(&j);
 }
 
