@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "keep/leaks_unrecorded.h"
-#include "keep/json_sum.h"
 
 #include <stdlib.h>
 
 #include "base/json.h"
 #include "base/units.h"
+#include "keep/json_sum.h"
 #include "keep/leak_summary.h"
 #include "show/style.h"
 
