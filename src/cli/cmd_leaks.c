@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* silt leaks: reads the command line and leaves the rest to keep/. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/macros.h"
 #include "cli/asking.h"
 #include "cli/cmd_parse.h"
 #include "cli/commands.h"
+#include "cli/graph_source.h"
 #include "cli/help_leaks.h"
 #include "cli/missing_names.h"
 #include "keep/leaks.h"
 #include "keep/leaks_unrecorded.h"
-#include "record/snapshot_client.h"
 #include "record/unrecorded_graph.h"
 
 static const struct cli_command leaks_command = {
@@ -77,13 +74,6 @@ static bool parse(int argc, char **argv, struct leaks_words *w, int *ret_exit_st
 
 /* ---- processes --------------------------------------------------------------------------------- */
 
-/* 0: a file. */
-static pid_t pid_of(const char *word) {
-        long pid = strspn(word, "0123456789") == strlen(word) ? strtol(word, NULL, 10) : 0;
-
-        return pid > 0 && pid <= INT32_MAX && access(word, F_OK) < 0 ? (pid_t)pid : 0;
-}
-
 static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err *reterr) {
         struct heap_graph heap;
         struct unrecorded what;
@@ -109,18 +99,13 @@ static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err
 }
 
 /* Its recorder takes a graph, and that is shown; without one, what its allocator knows. */
-static int print_process(pid_t pid, struct leaks_options *o, struct err *reterr) {
-        static struct snapshot_answer answer;
-        int r = snapshot_client_take(o->view.path, NULL, true, &answer, reterr);
+static int print_process(struct leaks_options *o, struct err *reterr) {
+        pid_t pid = (pid_t)strtol(o->view.path, NULL, 10);
+        int r = cli_take_recorded_graph(o->view.path, &o->view.path, reterr);
 
-        if (r == -ESRCH && (kill(pid, 0) == 0 || errno == EPERM))
+        if (r == 1)
                 return print_unrecorded(pid, o, reterr);
-        if (r < 0)
-                return r;
-        if (answer.text[0])
-                return err_set(reterr, -EIO, "%s", answer.text);
-        o->view.path = answer.path;
-        return leaks_print(stdout, o, reterr);
+        return r < 0 ? r : leaks_print(stdout, o, reterr);
 }
 
 int cmd_leaks(int argc, char **argv) {
@@ -131,10 +116,8 @@ int cmd_leaks(int argc, char **argv) {
         w.options.view.request = &w.request;
         if (parse(argc, argv, &w, &exit_status)) {
                 w.request.rules.with_config = true;
-                pid_t pid = pid_of(w.options.view.path);
-
-                r = pid ? print_process(pid, &w.options, &err)
-                        : leaks_print(stdout, &w.options, &err);
+                r = cli_is_pid(w.options.view.path) ? print_process(&w.options, &err)
+                                                    : leaks_print(stdout, &w.options, &err);
                 cli_say_err(r, &err);
                 exit_status = r < 0 ? EXIT_STATUS_TROUBLE : EXIT_STATUS_OK;
         }

@@ -33,17 +33,22 @@ static int take_unrecorded(pid_t pid, const char **ret_path, struct err *reterr)
         return 0;
 }
 
-int cli_take_graph(const char *who, const char **ret_path, struct err *reterr) {
+int cli_take_recorded_graph(const char *who, const char **ret_path, struct err *reterr) {
         static struct snapshot_answer answer;
         int r = snapshot_client_take(who, NULL, true, &answer, reterr);
-        pid_t pid = (pid_t)strtol(who, NULL, 10);
 
-        if (r == -ESRCH && (kill(pid, 0) == 0 || errno == EPERM))
-                return take_unrecorded(pid, ret_path, reterr);
+        if (r == -ESRCH && (kill((pid_t)strtol(who, NULL, 10), 0) == 0 || errno == EPERM))
+                return 1;
         if (r < 0)
                 return r;
         if (answer.text[0])
                 return err_set(reterr, -EIO, "process %s: %s", who, answer.text);
         *ret_path = answer.path;
         return 0;
+}
+
+int cli_take_graph(const char *who, const char **ret_path, struct err *reterr) {
+        int r = cli_take_recorded_graph(who, ret_path, reterr);
+
+        return r == 1 ? take_unrecorded((pid_t)strtol(who, NULL, 10), ret_path, reterr) : r;
 }

@@ -10,5 +10,9 @@
 /* Whether the word means a process: a number, and no file has that name. */
 bool cli_is_pid(const char *who);
 
+/* Has the recorder of a process take a graph: 0 with the trace that has it, which lives until the next call; 1 if nobody records the process. -errno with
+ * what is wrong and what to do. */
+int cli_take_recorded_graph(const char *who, const char **ret_path, struct err *reterr);
+
 /* Sets *ret_path to the trace whose newest graph is of now; it lives until the next call. -errno with what is wrong and what to do. */
 int cli_take_graph(const char *who, const char **ret_path, struct err *reterr);
