@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/str.h"
-#include "reach/heap_graph.h"
+#include "keep/site_texts.h"
 #include "reach/site_tree.h"
 
 struct container_sum {
@@ -11,8 +11,11 @@ struct container_sum {
         uint64_t used, room; /* bytes, or entries and slots */
 };
 
-/* Of each group of the tree N_CONTAINER_KINDS sums, one group behind the other; NULL: no memory. */
-struct container_sum *group_containers_find(const struct heap_graph *h, const struct site_tree *t);
+/* Of each group of the tree N_CONTAINER_KINDS sums, one group behind the other; NULL: no memory. Rust's vectors and strings are among the
+ * others of their kind, if the group's call path says that they are some. */
+struct container_sum *group_containers_find(const struct heap_graph *h, const struct site_tree *t,
+                                            const struct site_texts *texts,
+                                            const struct frame_names *names);
 
 /* Those that say what the group is: most of its blocks or bytes, or what holds most of its blocks. NULL: none does. */
 const struct container_sum *group_container(const struct container_sum *sums,

@@ -295,7 +295,7 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         if (r == 0) {
                 add_up(g);
                 r = find_roots(g);
-                g->containers = group_containers_find(&g->heap, &g->holders.tree);
+                g->containers = group_containers_find(&g->heap, &g->holders.tree, texts, names);
         }
         if (r == 0 && !g->containers)
                 r = -ENOMEM;

@@ -116,6 +116,18 @@ static void take_open(const struct container_holder *w, const struct reach_block
                                                          .b = n_more << 32 | n_entries});
 }
 
+/* Rust: room for so many elements, the pointer, so many there are; the block has a whole number of bytes for each. Older versions have the
+ * pointer first: of one that would be full, what comes next could be the length. */
+static void take_rust(const struct container_holder *w, const struct reach_block *b, uint32_t block,
+                      container_hint_list *to) {
+        uint64_t room = w->before, used = w->words[1];
+
+        if (!w->has_exact_sizes || room < 2 || used > room || room > b->size_bytes ||
+            b->size_bytes % room || (used == room && w->words[2] <= used))
+                return;
+        note(w, block, CONTAINER_RUST, used * (b->size_bytes / room), b->size_bytes, to);
+}
+
 void container_hint_take(const struct reach_memory *m, const struct container_holder *w,
                          const struct reach_block *b, uint32_t block, container_hint_list *to) {
         if (w->n_words < 3)
@@ -123,6 +135,7 @@ void container_hint_take(const struct reach_memory *m, const struct container_ho
         if (w->words[0] == b->address) {
                 if (!take_vector(m, w, b, block, to) && !take_string(w, b, block, to))
                         take_chained(w, b, block, to);
+                take_rust(w, b, block, to);
         } else if (w->words[0] % sizeof(uint64_t) == 0) {
                 if (w->n_words > 3)
                         take_open(w, b, block, w->words[1], w->words[2], w->words[3], to);
@@ -221,7 +234,8 @@ static bool look_at(struct peek *p, const struct container_hint *h, const struct
         switch (c->kind) {
         case CONTAINER_OPEN_TABLE: return look_at_open(p, h, c);
         case CONTAINER_CHAINED_TABLE: return look_at_chained(p, h, b, c);
-        case CONTAINER_VECTOR: return true;
+        case CONTAINER_VECTOR:
+        case CONTAINER_RUST: return true;
         case CONTAINER_STRING: end = peek_at(p, b->address + h->a, 1); return end && *end == '\0';
         case N_CONTAINER_KINDS: break;
         }
@@ -232,7 +246,7 @@ static bool look_at(struct peek *p, const struct container_hint *h, const struct
 static unsigned worth(const struct container_hint *h) {
         bool is_table = h->kind == CONTAINER_OPEN_TABLE || h->kind == CONTAINER_CHAINED_TABLE;
 
-        return (is_table ? 2u : 0u) + h->is_firm;
+        return (is_table ? 4u : h->kind == CONTAINER_RUST ? 0u : 2u) + h->is_firm;
 }
 
 static bool is_same(const struct container_hint *x, const struct container_hint *y) {
@@ -296,7 +310,8 @@ static void drop_cxx(container_hint_list *hints) {
         size_t n = 0;
 
         for (size_t i = 0; i < hints->n; i++)
-                if (hints->items[i].kind == CONTAINER_OPEN_TABLE)
+                if (hints->items[i].kind == CONTAINER_OPEN_TABLE ||
+                    hints->items[i].kind == CONTAINER_RUST)
                         hints->items[n++] = hints->items[i];
         hints->n = n;
 }

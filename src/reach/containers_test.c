@@ -230,8 +230,34 @@ static void test_string(void **state) {
         memory[4] = 25;
         memory[2] = BLOCK;
         memory[3] = 20;
-        check_none(26);
+        check(26, CONTAINER_RUST, 20, 26);
         assert_false(find(40, false, ROOT_DATA, &c));
+}
+
+/* Room, pointer, length. */
+static void test_rust(void **state) {
+        struct heap_container c;
+
+        (void)state;
+        clear();
+        memory[1] = 1000;
+        memory[2] = BLOCK;
+        memory[3] = 80;
+        check(4000, CONTAINER_RUST, 320, 4000);
+        check_none(4001);
+        assert_false(find(4008, false, ROOT_DATA, &c));
+        memory[3] = 1001;
+        check_none(4000);
+        /* older: a length, then pointer, room and length of the next */
+        memory[3] = 1000;
+        memory[4] = 80;
+        check_none(4000);
+        /* what C++ says counts more */
+        memory[3] = 80;
+        memory[12] = BLOCK;
+        memory[13] = BLOCK + 8;
+        memory[14] = BLOCK + 4000;
+        check(4000, CONTAINER_VECTOR, 8, 4000);
 }
 
 static void test_chained_table(void **state) {
@@ -269,7 +295,7 @@ static void test_by_chance(void **state) {
                         memory[k] = draw_below(&d, 2) ? BLOCK + draw_below(&d, size + 1) / 8 * 8
                                                       : draw_below(&d, size);
                 if (find(size, i % 2, ROOT_DATA, &c))
-                        assert_true(c.kind == CONTAINER_VECTOR || c.kind == CONTAINER_STRING);
+                        assert_true(c.kind >= CONTAINER_VECTOR);
         }
 }
 
@@ -280,6 +306,7 @@ int main(void) {
                 cmocka_unit_test(test_stacks_are_believed_less),
                 cmocka_unit_test(test_no_vector),
                 cmocka_unit_test(test_string),
+                cmocka_unit_test(test_rust),
                 cmocka_unit_test(test_chained_table),
                 cmocka_unit_test(test_by_chance),
         };

@@ -56,6 +56,7 @@ enum heap_container_kind {
         CONTAINER_CHAINED_TABLE, /* the array of libstdc++'s unordered ones: entries, which are elsewhere, in buckets */
         CONTAINER_VECTOR, /* bytes in use, and in all */
         CONTAINER_STRING,
+        CONTAINER_RUST, /* the same of one of Rust's, if the call path says so as well: three words that could be others */
         N_CONTAINER_KINDS,
 };
 

@@ -12,7 +12,7 @@ enum {
         PLACE_KINDS = 4,
         TYPE_KINDS = 3,
         MAX_TYPES = 65536,
-        CONTAINER_KINDS = 4
+        CONTAINER_KINDS = 5
 };
 
 /* A kind of container: its entries are elsewhere, and may be more than its buckets. */
