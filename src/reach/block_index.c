@@ -81,20 +81,22 @@ void block_index_done(struct block_index *x) {
 uint32_t block_index_search(const struct block_index *x, uint64_t address) {
         const uint32_t *table = x->tables[address >> INDEX_TABLE_SHIFT];
         const struct reach_block *b;
-        uint32_t from, n;
+        uint32_t from, to, at;
 
         if (!table)
                 return REACH_MAX_BLOCKS;
         table += address >> INDEX_GRANULE_SHIFT & (GRANULES - 1);
-        /* how many of those that begin in this granule do not begin behind the address; nobody can predict it, so no branches */
+        /* the first of this granule that begins behind the address. Blocks lie close together: it is near the same part of them as the address is of the
+         * granule, in memory that was asked for before */
         from = table[0];
-        for (n = table[1] - from; n; n -= (n + 1) / 2) {
-                uint32_t half = (n + 1) / 2;
-
-                from += x->blocks[from + half - 1].address <= address ? half : 0;
-        }
-        if (from == 0)
+        to = table[1];
+        at = block_index_guess(table, address);
+        while (at < to && x->blocks[at].address <= address)
+                at++;
+        while (at > from && x->blocks[at - 1].address > address)
+                at--;
+        if (at == 0)
                 return REACH_MAX_BLOCKS;
-        b = &x->blocks[from - 1];
-        return address < end_of(b) ? from - 1 : REACH_MAX_BLOCKS;
+        b = &x->blocks[at - 1];
+        return address < end_of(b) ? at - 1 : REACH_MAX_BLOCKS;
 }

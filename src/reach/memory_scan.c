@@ -18,6 +18,8 @@ enum {
         WINDOW_BYTES = 1 << 20, /* read at a time */
         PAGE_BYTES = 4096,
         MAX_THREADS = 16,
+        TABLE_AHEAD = 64, /* so many words before they are looked up, what it takes is asked for */
+        BLOCKS_AHEAD = 32,
         SHARES_PER_THREAD =
                 8, /* nodes are cut into so many shares, so that all end at about the same time */
 };
@@ -98,6 +100,7 @@ static void note_pointee(struct scanning *c, struct share *share, uint32_t block
 struct stretch {
         const uint64_t *words;
         size_t n;
+        size_t n_known;      /* so many are known from the first on, of this node and of others */
         uint64_t at;         /* the address of the first; of registers 0 */
         uint64_t begin, end; /* of the node; of registers 0 */
         uint32_t node;
@@ -136,9 +139,14 @@ static void take_words(struct scanning *c, struct share *share, const struct str
         size_t n = x->n;
 
         for (size_t i = 0; i < n; i++) {
-                uint32_t to = block_index_find(&c->index, words[i]);
                 enum reach_edge_kind kind = EDGE_START;
+                uint32_t to;
 
+                if (i + TABLE_AHEAD < x->n_known) {
+                        block_index_await_table(&c->index, words[i + TABLE_AHEAD]);
+                        block_index_await_blocks(&c->index, words[i + BLOCKS_AHEAD]);
+                }
+                to = block_index_find(&c->index, words[i]);
                 if (likely(to == REACH_MAX_BLOCKS))
                         continue;
                 if (words[i] == s->blocks[to].address && s->tables && i + 1 < n)
@@ -193,7 +201,9 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
                         at = next;
                         continue;
                 }
-                take_words(c, share, &(struct stretch){words, n, at, begin, end, node});
+                take_words(c, share,
+                           &(struct stretch){words, n, (size_t)(w->end - at) / sizeof(uint64_t), at,
+                                             begin, end, node});
                 share->read_bytes += n * sizeof(uint64_t);
                 at += n * sizeof(uint64_t);
         }

@@ -50,7 +50,7 @@ def test_cache_in_rust(t):
         skip("there is no rustc")
     trace = of_exit(t, "planted.rs")
     said = sentence(t, trace)
-    assert re.match(r"static planted\w*::CATALOGUE(\+\d+)? → 1 block allocated by planted\w*::look_up \(planted\.rs:\d+\) via ", said), said
+    assert re.match(r"static planted\w*::CATALOGUE(\+\d+)? → 1 hash table allocated by planted\w*::look_up \(planted\.rs:\d+\) via ", said), said
     assert re.search(r"→ 5,000 blocks allocated by planted\w*::look_up", said) and "300 B each" in said, said
     top = next(g for g in held(t, trace) if g.get("name", "").endswith("::CATALOGUE"))
     assert top["tree_blocks"] == 2 * 5000 + 1, top
