@@ -151,7 +151,7 @@ def test_tasks_that_nobody_joins(t):
     top = place(a, "static holders_rs::RUNTIME") if "static holders_rs::RUNTIME" in str(a) else place(a, "static holders::RUNTIME")
     assert top["tree_blocks"] == 2 * 30000 + 1, top
     text = text_of(t)
-    assert "RUNTIME" in text[:40] and "1 block allocated by" in text, text[:300]
+    assert "RUNTIME" in text[:40] and re.search("1 (block|vector) allocated by", text), text[:300]  # a vector by the order of its words: newer ones
     assert re.search(r"30,000 holders\w*::handle\S* allocated by", text), text[:300]  # by the table beside each pointer
     assert "via Vec::push" in text and "via Box::pin" in text, text[:300]
 
