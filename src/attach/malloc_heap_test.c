@@ -24,6 +24,12 @@
 #include "base/map.h"
 #include "base/testing/seed.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { IS_SANITIZED = 1 };
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+
 enum { N_THREADS = 3, N_SLOTS = 3000, N_STEPS = 20000, MAX_OTHERS = 12 };
 
 /* Shared with the parent. */
@@ -128,6 +134,8 @@ static void check(const struct malloc_heap *h, size_t n_before) {
 
 static void test_all_are_found(void **state) {
         (void)state;
+        if (IS_SANITIZED)
+                return; /* malloc is not the C library's */
         for (unsigned i = 0; i < 5; i++) {
                 struct malloc_heap h;
                 char path[64];

@@ -20,9 +20,10 @@ static void exit_await_look(const struct unwind_regs *from) {
         struct unwind_frame frames[WIRE_N_EXIT_FRAMES];
         uint32_t n = unwind_walk_frames(from, frames, WIRE_N_EXIT_FRAMES);
 
-        for (uint32_t i = 0; i < n; i++)
-                runtime.process->exit_frames[i] = (struct wire_frame){frames[i].pc, frames[i].sp};
-        runtime.process->n_exit_frames = n;
+        for (uint32_t i = 0; i < WIRE_N_EXIT_FRAMES; i++)
+                runtime_own()->exit_frames[i] =
+                        i < n ? (struct wire_frame){frames[i].pc, frames[i].sp}
+                              : (struct wire_frame){0};
         runtime.process->exit_tid = runtime_tid();
         atomic_store_explicit(word, WIRE_LOOK_AWAITED, memory_order_seq_cst);
         ring_writer_wake_recorder(runtime.header);

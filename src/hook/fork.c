@@ -80,7 +80,7 @@ static void fork_fill_entry(struct wire_process *p, uint32_t pid, const struct t
         if (t)
                 p->fork_ts = t->fork_time ? t->fork_time : t->lane.ring.last_time;
         p->start_ts = runtime_now();
-        p->ranges_addr = runtime_ranges_addr();
+        p->own_addr = (uintptr_t)runtime_own();
         atomic_store_explicit(&p->n_threads_started, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_early_events, 0, memory_order_relaxed);
         atomic_store_explicit(&p->n_ring_pages, 0, memory_order_relaxed);

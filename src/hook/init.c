@@ -59,15 +59,15 @@ uint32_t runtime_tid(void) {
 }
 
 /* Which memory is the runtime's: for whoever looks at the process from outside. Beyond what there is room for nobody is told. */
-static struct wire_range runtime_ranges[WIRE_N_RANGES];
+static struct wire_own own;
 
 static void remember_range(uint64_t begin, uint64_t size_bytes) {
         for (size_t i = 0; i < WIRE_N_RANGES; i++) {
                 uint64_t idle = 0;
 
-                if (atomic_load_explicit(&runtime_ranges[i].begin, memory_order_relaxed) == 0 &&
-                    atomic_compare_exchange_strong(&runtime_ranges[i].begin, &idle, begin)) {
-                        runtime_ranges[i].size_bytes = size_bytes;
+                if (atomic_load_explicit(&own.ranges[i].begin, memory_order_relaxed) == 0 &&
+                    atomic_compare_exchange_strong(&own.ranges[i].begin, &idle, begin)) {
+                        own.ranges[i].size_bytes = size_bytes;
                         return;
                 }
         }
@@ -75,15 +75,15 @@ static void remember_range(uint64_t begin, uint64_t size_bytes) {
 
 static void forget_range(uint64_t begin) {
         for (size_t i = 0; i < WIRE_N_RANGES; i++)
-                if (atomic_load_explicit(&runtime_ranges[i].begin, memory_order_relaxed) == begin) {
-                        runtime_ranges[i].size_bytes = 0;
-                        atomic_store_explicit(&runtime_ranges[i].begin, 0, memory_order_relaxed);
+                if (atomic_load_explicit(&own.ranges[i].begin, memory_order_relaxed) == begin) {
+                        own.ranges[i].size_bytes = 0;
+                        atomic_store_explicit(&own.ranges[i].begin, 0, memory_order_relaxed);
                         return;
                 }
 }
 
-uint64_t runtime_ranges_addr(void) {
-        return (uintptr_t)runtime_ranges;
+struct wire_own *runtime_own(void) {
+        return &own;
 }
 
 void *runtime_map(size_t size_bytes, size_t resident_bytes) {
@@ -244,7 +244,7 @@ int runtime_join(void) {
         runtime.is_sampled = runtime.header->flags & WIRE_SAMPLED;
         runtime.free_stacks = runtime.header->flags & (WIRE_FREE_STACKS | WIRE_SAMPLED);
         runtime.process->start_ts = runtime_now();
-        runtime.process->ranges_addr = runtime_ranges_addr();
+        runtime.process->own_addr = (uintptr_t)&own;
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
         if (runtime.is_sampled &&

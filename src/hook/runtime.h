@@ -138,7 +138,7 @@ void runtime_pass(void);
 /* Zeroed private memory; NULL when there is none. resident_bytes: how much of it is commonly
  * touched, which is counted as the runtime's own. */
 void *runtime_map(size_t size_bytes, size_t resident_bytes);
-uint64_t runtime_ranges_addr(void); /* where it remembers them */
+struct wire_own *runtime_own(void); /* where it remembers them */
 void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes);
 
 static inline uint64_t runtime_now(void) {

@@ -228,7 +228,7 @@ static void *graph_read(void *arg) {
  * function left on the stack is not held either. 0: it is not at its end. */
 static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
         const struct wire_process *p = shm_process(g->recorder->config->shm, g->process_idx);
-        uint32_t n = MIN(p->n_exit_frames, (uint32_t)WIRE_N_EXIT_FRAMES);
+        struct wire_frame frames[WIRE_N_EXIT_FRAMES];
         struct err unsaid = {0};
         struct maps maps;
         uint64_t floor = 0;
@@ -236,10 +236,14 @@ static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
         if (atomic_load(&p->last_look) != WIRE_LOOK_AWAITED || (pid_t)p->exit_tid != tid ||
             maps_read(&maps, g->frozen.copy, &unsaid) < 0)
                 return 0;
-        for (uint32_t i = 0; i < n; i++) {
-                const char *path = maps_path_at(&maps, p->exit_frames[i].pc);
+        if (pread(g->frozen.mem_fd, frames, sizeof(frames),
+                  (off_t)(p->own_addr + offsetof(struct wire_own, exit_frames))) !=
+            (ssize_t)sizeof(frames))
+                memset(frames, 0, sizeof(frames));
+        for (unsigned i = 0; i < WIRE_N_EXIT_FRAMES && frames[i].pc; i++) {
+                const char *path = maps_path_at(&maps, frames[i].pc);
 
-                floor = p->exit_frames[i].sp;
+                floor = frames[i].sp;
                 if (!strstr(path, "/libsilt.so") && !strstr(path, "/libc.so.") &&
                     !strstr(path, "/ld-linux"))
                         break;
@@ -251,8 +255,10 @@ static uint64_t exit_floor(const struct recorder_graph *g, pid_t tid) {
 /* The runtime's own memory, as the copy has it: it is full of addresses that it saw. */
 static void take_own(struct recorder_graph *g) {
         struct wire_range rows[WIRE_N_RANGES];
-        uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->ranges_addr;
-        ssize_t n = at ? pread(g->frozen.mem_fd, rows, sizeof(rows), (off_t)at) : 0;
+        uint64_t at = shm_process(g->recorder->config->shm, g->process_idx)->own_addr;
+        ssize_t n = at ? pread(g->frozen.mem_fd, rows, sizeof(rows),
+                               (off_t)(at + offsetof(struct wire_own, ranges)))
+                       : 0;
 
         for (size_t i = 0; i < (size_t)MAX(n, (ssize_t)0) / sizeof(rows[0]); i++)
                 if (rows[i].begin && rows[i].size_bytes < UINT64_MAX - rows[i].begin)

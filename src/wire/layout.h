@@ -93,7 +93,14 @@ struct wire_range {
         _Atomic uint64_t begin;
         uint64_t size_bytes;
 };
-enum { WIRE_N_RANGES = 4096 };
+enum { WIRE_N_RANGES = 3072 };
+
+/* What the runtime keeps in the process for whoever reads its memory (WIRE_LAST_LOOK, graphs). */
+struct wire_own {
+        struct wire_frame exit_frames
+                [WIRE_N_EXIT_FRAMES]; /* from where exit_tid came to its end, innermost first; pc 0: none */
+        struct wire_range ranges[WIRE_N_RANGES];
+};
 
 /* A process image: made by the recorder when it answers a hello, claimed by the process itself after fork. */
 struct wire_process {
@@ -117,10 +124,8 @@ struct wire_process {
         _Atomic uint64_t
                 exit_ts; /* when exit() came to the runtime; 0: it has not, or the process ends otherwise */
         _Atomic uint32_t last_look; /* futex; enum wire_last_look. Before it is awaited: */
-        uint64_t ranges_addr;       /* where the process has its table of wire_range */
-        uint32_t exit_tid;          /* the thread that waits, */
-        uint32_t n_exit_frames;     /* and from where it came to its end, innermost first */
-        struct wire_frame exit_frames[WIRE_N_EXIT_FRAMES];
+        uint32_t exit_tid;          /* the thread that waits */
+        uint64_t own_addr;          /* where the process has its struct wire_own */
 };
 
 /* WIRE_LAST_LOOK: the process says that it waits, the recorder that it may go. */
@@ -205,5 +210,5 @@ static inline uint32_t wire_slot_process(uint64_t state) {
 }
 
 _Static_assert(sizeof(struct wire_header) == 384, "both sides must agree on the layout");
-_Static_assert(sizeof(struct wire_process) == 384, "both sides must agree on the layout");
+_Static_assert(sizeof(struct wire_process) == 128, "both sides must agree on the layout");
 _Static_assert(SILT_TINY || sizeof(struct wire_slot) == 640, "both sides must agree on the layout");
