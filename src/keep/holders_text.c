@@ -278,8 +278,10 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
                 return;
         }
         if (!first || g->unheld_bytes > first->tree_bytes) {
-                str_addf(to,
-                         "Nothing holds most of the memory: no pointer leads to %s of the %s that ",
+                str_addf(to, "%s leads to %s of the %s that ",
+                         g->unheld_bytes > g->all_bytes / 2
+                                 ? "Nothing holds most of the memory: no pointer"
+                                 : "No pointer",
                          unit_bytes(&a, g->unheld_bytes), unit_bytes(&b, g->all_bytes));
                 query_add_process_name(h->names.q, g->info.process, to);
                 str_add(to, first ? " has live. The largest holder: " : " has live.");

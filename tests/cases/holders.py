@@ -258,3 +258,17 @@ def test_report_names_the_holder(t):
     assert all(f["held_by"] is None for f in found if f["kind"] not in ("growing", "leak")), found
     text = text_of(t)
     assert text.startswith("static sessions → 3,000 blocks allocated by open_session") and " per second. " in text, text[:300]
+
+
+def test_what_nobody_holds_is_most_or_not(t):
+    """Variables without names hold one block each: more is lost than any of them holds, and yet not most of it."""
+    with open(t.path("x.c"), "w") as f:
+        f.write("#include <stdlib.h>\n#include <string.h>\nvoid *keep[50];\n"
+                "__attribute__((noinline)) void lose(int n) { for (int i = 0; i < n; i++) { void *volatile p = malloc(100); p = 0; } }\n"
+                "int main(int c, char **v) { char b[8192]; for (int i = 0; i < 50; i++) keep[i] = malloc(200); lose(atoi(v[1]));\n"
+                "memset(b, 0, sizeof(b)); __asm__ volatile(\"\" :: \"r\"(b) : \"memory\"); return 0; }\n")
+    assert run(["gcc", "-O1", "-fno-builtin", "-s", "-o", t.path("x"), t.path("x.c")]).code == 0
+    for n_lost, is_most in (("20", False), ("500", True)):
+        assert t.silt.record(t.path("x.silt"), [t.path("x"), n_lost], ["-f", "--leaks"]).code == 0
+        text = " ".join(t.silt.command("holders", t.path("x.silt")).text.split())
+        assert text.startswith("Nothing holds most of the memory: no pointer leads to " if is_most else "No pointer leads to "), text
