@@ -36,7 +36,7 @@ int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, str
         if (i > 0 && process != QUERY_ALL && query_graph(q, i - 1)->process != process)
                 return err_set(
                         reterr, -ENOENT,
-                        "it has no graph of that process: take one with 'silt snapshot PID --graph'");
+                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph'");
         r = kept_graph_read(q, i ? i - 1 : 0, &g->info, &g->heap, reterr);
         if (r == 0)
                 r = leak_classes_find(&g->heap.graph, &g->classes);
