@@ -24,7 +24,7 @@ demo: packages ## record the example server and print the report
 check: ## unit tests, gates, every hostile program once, formatting: while working (under 4 minutes on 2 cores)
 	@SETUP="$(SETUP)" tools/test.sh --check
 
-test: ## everything that must hold before a change goes in (under 25 minutes on 2 cores)
+test: ## everything that must hold before a change goes in (about 30 minutes on 2 cores)
 	@SETUP="$(SETUP)" tools/test.sh
 
 soak: ## the tests with the long repetition counts

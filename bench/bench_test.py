@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the instrument itself: what it computes from runs with known times, and what it refuses to compute."""
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -11,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import run  # noqa: E402
-from harness import cage, figures, plot, table  # noqa: E402
+from harness import cage, compare, figures, plot, profiles, programs, table  # noqa: E402
 from harness.programs import Workload  # noqa: E402
 from harness.ways import timed, why_differs  # noqa: E402
 
@@ -61,6 +62,20 @@ class Figures(unittest.TestCase):
         self.assertEqual([a["what"] for a in figures.missed(row)],
                          ["share", "wall", "CPU", "lost", "bytes per event", "events per recorder second", "recorder bytes"])
 
+    def test_recorder_time_per_event(self):
+        runs = runs_of([1.5], [6.0], recorder=0.04)
+        self.assertEqual(row_of(runs)["silt"]["recorder_ns"], 40)
+        self.assertEqual([a["what"] for a in figures.missed(row_of(runs, recorder_ns_max=35))], ["recorder ns"])
+        self.assertEqual(figures.missed(row_of(runs, recorder_ns_max=40)), [])
+
+    def test_what_grew_is_told(self):
+        old = result_of(row_of(runs_of([1.5], [6.0])))
+        new = result_of(row_of(runs_of([1.2], [6.0], bytes_per_event=1.03, recorder_rss=90_000_000)))
+        (a, b), = compare.pairs(old, new)
+        self.assertEqual(compare.grown(a, b), ["bytes per event", "recorder memory"])
+        self.assertEqual(compare.grown(a, a), [])
+        self.assertIn("| w | 1.50 → 1.20 | 0.100 → 0.040 |", compare.markdown(old, new))
+
     def test_a_run_that_does_something_else_is_told(self):
         bare = one(1, 1)
         self.assertEqual(why_differs("silt", one(1, 1), bare), "")
@@ -96,6 +111,24 @@ class Pages(unittest.TestCase):
                 run.fill(f.name, "budget", "new\n")
 
 
+class Pinned(unittest.TestCase):
+    def test_what_records_has_a_core_of_its_own(self):
+        cpu = min(os.sched_getaffinity(0))
+        asks = Workload("asks", [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"], tool_cpu=cpu)
+        self.assertEqual(timed(asks, asks.argv, {})["output"], f"{{{cpu}}}\n")
+        self.assertNotEqual(os.sched_getaffinity(0), set())
+
+    def test_all_threads_of_a_server_are_pinned(self):
+        cpu = max(os.sched_getaffinity(0))
+        program = "import threading, sys; threading.Thread(target=sys.stdin.read).start(); print(1, flush=True)"
+        child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child.stdout.readline()
+        programs.pin(child.pid, cpu)
+        threads = os.listdir(f"/proc/{child.pid}/task")
+        self.assertEqual([os.sched_getaffinity(int(t)) for t in threads], [{cpu}] * len(threads))
+        child.communicate()
+
+
 class Caged(unittest.TestCase):
     def test_a_blow_up_is_ended_and_seen(self):
         held = cage.Cage(64 << 20)
@@ -122,6 +155,49 @@ class Caged(unittest.TestCase):
             self.assertEqual(cage.read(os.path.join(held.path, "memory.max")), str(1 << 30))
             cage.write(os.path.join(held.path, "memory.events"), "low 0\noom 3\noom_kill 2\noom_group_kill 0\n")
             self.assertEqual(held.n_killed(), 2)
+
+
+SCRIPT = """two words  7/8   1.000001:    1000000 cpu-clock:
+\t    ffffffff81000010 entry+0x10 ([kernel.kallsyms])
+\t                1020 main (/nowhere/prog)
+\t                1010 [unknown] ([vdso])
+
+prog 7/7 2.000000: PERF_RECORD_FORK(8:8):(7:7)
+prog 7/7 2.5: cpu-clock:
+\t                1030 f(int) (/nowhere/prog)
+\t                1031 g (inlined)
+"""
+
+
+class FakeNames:
+    def function(self, module, place, is_offset):
+        return module, {0x1020: "main", 0x1030: "_start"}.get(place, "?")
+
+
+class Profiles(unittest.TestCase):
+    def test_samples_are_read(self):
+        p = profiles.Profile()
+        profiles.read(p, SCRIPT.splitlines(), FakeNames(), True, {"cpu-clock"})
+        self.assertEqual((p.n, p.n_complete, p.n_frames), (2, 1, 4))
+        self.assertEqual(p.weights, {("[kernel.kallsyms]", "?"): 1000000, ("/nowhere/prog", "_start"): 1})
+        only = profiles.Profile()
+        profiles.read(only, SCRIPT.splitlines(), FakeNames(), True, {"cpu-clock"}, "prog")
+        self.assertEqual(only.n, 1)
+
+    def test_deviation_is_in_standard_errors(self):
+        a, b = profiles.Profile(), profiles.Profile()
+        for profile, n in ((a, 50), (b, 60)):
+            for i in range(100):
+                profile.add([("m", "f" if i < n else "g")])
+        # 0.1 apart, the error of both is sqrt(0.55 * 0.45 / 50)
+        self.assertAlmostEqual(profiles.deviation(a, b, ("m", "f")), 0.1 / (0.55 * 0.45 / 50) ** 0.5)
+        self.assertEqual(profiles.deviation(a, a, ("m", "f")), 0)
+        self.assertEqual(profiles.largest(a, b, 1), [("m", "f")])
+
+    def test_functions_of_a_file(self):
+        elf = profiles.Elf(sys.executable)
+        self.assertEqual(elf.function(profiles.Elf.read_head(sys.executable)[1]), "_start")
+        self.assertIsNone(profiles.Elf(os.devnull).function(5))
 
 
 if __name__ == "__main__":

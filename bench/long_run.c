@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_clock.h"
 #include "base/vec.h"
 #include "long_run_names.h"
 #include "pipeline/testing/fake_target.h"
@@ -239,10 +239,7 @@ static uint64_t recorder_bytes(const struct run *r) {
 }
 
 static double cpu_s(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static void print_books(struct run *r, uint64_t memory_bytes) {

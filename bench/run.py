@@ -11,6 +11,7 @@ alike, and prints medians, spreads, ratios and whether the aims are met.
   bench/run.py --json F --update               replace the measured rows in F, keep its others
   bench/run.py --write-docs                    measure, then write table and plot into docs/
   bench/run.py --from F --write-docs           the same from figures measured before
+  bench/run.py --before F                      beside those of F; with --write-docs into docs/ too
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs")
 sys.path.insert(0, HERE)
 
-from harness import checks, figures, machine, plot, programs, table  # noqa: E402
+from harness import checks, compare, figures, machine, plot, programs, table  # noqa: E402
 from harness.cage import Cage  # noqa: E402
 from harness.ways import Ways, why_differs  # noqa: E402
 
@@ -115,10 +116,17 @@ def print_rest(result):
     print(f"workloads: {len(result['rows'])}; with a missed aim: {n_missed}; without a time of heaptrack's to compare with: {n_unshared}")
 
 
-def write_docs(result):
+def load(path):
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def write_docs(result, before):
     with open(os.path.join(DOCS, "overhead.svg"), "w", encoding="utf-8") as f:
         f.write(plot.svg(result))
     fill(os.path.join(DOCS, "overhead.md"), "bench", table.markdown(result))
+    if before:
+        fill(os.path.join(DOCS, "overhead.md"), "before", compare.markdown(before, result))
 
 
 def fill(path, mark, text):
@@ -143,6 +151,7 @@ def main():
     parser.add_argument("--update", action="store_true", help="replace only the measured rows in that file")
     parser.add_argument("--plot", default="", metavar="FILE", help="write the plot there (SVG)")
     parser.add_argument("--from", dest="source", default="", metavar="FILE", help="take the figures from FILE, measure nothing")
+    parser.add_argument("--before", default="", metavar="FILE", help="compare with these figures, of another build")
     parser.add_argument("--write-docs", action="store_true", help="table and plot into docs/overhead.md and docs/overhead.svg")
     parser.add_argument("--list", action="store_true", help="names of the workloads")
     args = parser.parse_args()
@@ -154,8 +163,7 @@ def main():
         print("\n".join(programs.names()))
         return 0
     if args.source:
-        with open(args.source, encoding="utf-8") as f:
-            result = json.load(f)
+        result = load(args.source)
         print(table.HEAD)
         for row in result["rows"]:
             print(table.line(row))
@@ -163,8 +171,7 @@ def main():
         result = {"schema": "silt.bench/2", "runs": args.runs, "machine": machine.describe(os.path.join(args.build, "silt")), "rows": []}
         old = {}
         if args.update and os.path.exists(args.json):
-            with open(args.json, encoding="utf-8") as f:
-                old = json.load(f)
+            old = load(args.json)
 
         def save():
             with open(args.json, "w", encoding="utf-8") as f:
@@ -174,11 +181,14 @@ def main():
         save()
         result = merge(old, result) if old else result
     print_rest(result)
+    before = load(args.before) if args.before else None
+    if before:
+        print("\nbefore → after:", *compare.lines(before, result), sep="\n")
     if args.plot:
         with open(args.plot, "w", encoding="utf-8") as f:
             f.write(plot.svg(result))
     if args.write_docs:
-        write_docs(result)
+        write_docs(result, before)
     return 0
 
 

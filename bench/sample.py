@@ -5,12 +5,12 @@ own profiler at 512 KiB, sampled, and dormant. All ways run in turn, so that wha
 what is compared are the runs of one turn. Debian's jemalloc has no profiler: one is built from its source the first time,
 which takes minutes and the network, unless --jemalloc names one.
 
-  bench/sample.py --build build [--runs 11] [--only loop,redis,rust,python3] [--jemalloc LIBRARY] [--write-docs]
+  bench/sample.py --build build [--runs 11] [--only loop,redis,rust,tokio,python3] [--jemalloc LIBRARY] [--write-docs]
   bench/sample.py --build build --budget 2%     how far a budget holds
   bench/sample.py --build build -- PROG ARG...  the same for any program
 
-A bare malloc/free loop; redis-server (its threads' CPU time for a number of requests); a Rust program of four threads that fill
-and drop maps of strings; python3 with all its objects from malloc. A run of all takes three to five minutes."""
+A bare malloc/free loop; redis-server (its threads' CPU time for a number of requests); a Rust program of eight threads that fill
+and drop maps of strings; tokio tasks; python3 with all its objects from malloc. A run of all takes three to five minutes."""
 import argparse
 import glob
 import os
@@ -35,7 +35,7 @@ N_REQUESTS = 300_000
 BARE, NOOP, JEMALLOC, PROFILED, DORMANT = "bare", "no-op interposer", "jemalloc", "jemalloc, profiling", "silt --dormant"
 
 # what the sampled program may cost, of which way
-AIMS = {"malloc/free loop": (NOOP, 1.10), "redis-server": (BARE, 1.02), "Rust, 4 threads": (BARE, 1.02)}
+AIMS = {"malloc/free loop": (NOOP, 1.10), "redis-server": (BARE, 1.02), "Rust, 8 threads": (BARE, 1.02)}
 DORMANT_AIM = 1.01
 
 
@@ -51,7 +51,7 @@ class Program:
         subprocess.run([*prefix, self.cputime, self.file, self.cpu, *self.argv], env={**os.environ, **self.env, **env}, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with open(self.file) as f:
-            return int(f.read()) / 1e6
+            return int(f.read().split()[0]) / 1e6
 
 
 class Redis:
@@ -132,7 +132,7 @@ def ways_for(args, scratch):
     noop = os.path.join(scratch, "noop.so")
     programs.run_compiler(["gcc", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", os.path.join(programs.WORK, "noop.c"), "-o", noop])
     ways = {BARE: ([], {}), NOOP: ([], {"LD_PRELOAD": noop})}
-    library = args.jemalloc or jemalloc(args.build)
+    library = None if args.no_jemalloc else args.jemalloc or jemalloc(args.build)
     if library:
         ways[JEMALLOC] = ([], {"LD_PRELOAD": library})
         ways[PROFILED] = ([], {"LD_PRELOAD": library, "MALLOC_CONF": PROFILER})
@@ -150,8 +150,10 @@ def programs_for(args, scratch):
     made = {
         "loop": ("malloc/free loop", lambda: Program(scratch, [loop, "12000000", "64"])),
         "redis": ("redis-server", lambda: Redis(scratch)),
-        "rust": ("Rust, 4 threads", lambda: Program(
-            scratch, [programs.compiled(scratch, [programs.rustc(), "-O", "-g"], "threads.rs"), "4000"])),
+        "rust": ("Rust, 8 threads", lambda: Program(
+            scratch, [programs.compiled(scratch, [programs.rustc(), "-O", "-g"], "threads.rs"), "2000", "8"])),
+        "tokio": ("tokio", lambda: Program(
+            scratch, [programs.tokio_program(os.path.abspath(os.path.join(args.build, "bench"))), "64", "4000"])),
         "python3": ("python3 on malloc", lambda: Program(scratch, [python(), "-c", PYTHON], PYTHONMALLOC="malloc")),
     }
     return dict(made[name] for name in args.only.split(","))
@@ -194,7 +196,8 @@ def main():
     p.add_argument("--build", default="build")
     p.add_argument("--runs", type=int, default=11)
     p.add_argument("--jemalloc", metavar="LIBRARY", help="one that can profile")
-    p.add_argument("--only", default="loop,redis,rust,python3")
+    p.add_argument("--only", default="loop,redis,rust,tokio,python3")
+    p.add_argument("--no-jemalloc", action="store_true", help="leave it out")
     p.add_argument("--sample", default="512K")
     p.add_argument("--budget")
     p.add_argument("--write-docs", action="store_true", help="put the table into docs/sampling.md")

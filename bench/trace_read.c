@@ -61,57 +61,7 @@ static void write_trace(const char *path, const struct trace_fake_options *o) {
         trace_fake_done(&f);
 }
 
-static void put_event(struct trace_writer *w, const struct trace_event *e) {
-        switch (e->op) {
-        case TRACE_ALLOC:
-                trace_put_alloc(w, e->thread, e->time_ns, e->stack, e->size_bytes, e->address);
-                break;
-        case TRACE_FREE:
-                trace_put_free(w, e->thread, e->time_ns, e->seq, e->stack, e->size_bytes,
-                               e->free_stack);
-                break;
-        case TRACE_REALLOC:
-                trace_put_realloc(w, e->thread, e->time_ns, e->old_seq, e->old_stack,
-                                  e->old_size_bytes, e->stack, e->size_bytes, e->address);
-                break;
-        default:
-                trace_put_other(w, e->thread, e->time_ns, (enum trace_other)e->other, e->size_bytes,
-                                e->seq, e->stack);
-        }
-}
-
-/* Writes a trace's events and rows again: what the writer alone costs. */
-static void write_again(struct trace_reader *t, const char *path) {
-        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-        double spent = 0, start;
-        struct trace_writer *w;
-        struct err err;
-
-        if (fd < 0 || trace_writer_open(fd, &trace_view(t)->meta, &w, &err) < 0)
-                exit(1);
-        for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
-                const struct trace_event *events;
-                const struct trace_site *sites;
-                const struct trace_counts *counts;
-                size_t n, n_sites, n_counts;
-
-                if (trace_read_events(t, i, &events, &n, &err) < 0 ||
-                    trace_read_sites(t, i, &sites, &n_sites, &err) < 0 ||
-                    trace_read_counts(t, i, &counts, &n_counts, &err) < 0)
-                        exit(1);
-                start = now_s();
-                for (size_t k = 0; k < n; k++)
-                        put_event(w, &events[k]);
-                trace_end_slice(w, trace_slice(t, i)->end_ns, sites, n_sites, counts, n_counts);
-                spent += now_s() - start;
-        }
-        printf("write: %.1f M events/s\n", (double)trace_writer_n_events(w) / spent / 1e6);
-        trace_writer_free(w);
-        unlink(path);
-}
-
 int main(int argc, char **argv) {
-        char again[4096];
         uint32_t n_slices =
                 (uint32_t)(argc > 2 ? atof(argv[2]) * 1e6 / TRACE_MAX_SLICE_EVENTS + 1 : 77);
         struct trace_fake_options o = {
@@ -145,9 +95,6 @@ int main(int argc, char **argv) {
                 printf("read:  %.1f M events/s (sum %llx)\n", (double)n / (now_s() - start) / 1e6,
                        (unsigned long long)sum);
         }
-        snprintf(again, sizeof(again), "%s.again", argv[1]);
-        if (makes_trace)
-                write_again(t, again);
         trace_reader_free(t);
         return 0;
 }

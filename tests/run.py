@@ -149,15 +149,15 @@ MAX_LATE = 3
 class Summary:
     def __init__(self, out=sys.stdout):
         self.out = out
-        self.passed = self.failed = 0
-        self.skipped, self.late, self.repeated = [], [], []
+        self.passed = 0
+        self.failed, self.skipped, self.late, self.repeated = [], [], [], []
         self.lock = threading.Lock()
 
     def say(self, text):
         print(text, file=self.out, flush=True)
 
     def line(self):
-        text = f"{self.passed} passed, {self.failed} failed"
+        text = f"{self.passed} passed, {len(self.failed)} failed"
         return text + (f", {len(self.skipped)} skipped" if self.skipped else "")
 
     def late_line(self):
@@ -200,7 +200,7 @@ def run_test(test, repeats, summary, context, is_last_word=True, load=Load):
             summary.say(f"SKIP {test.name}: {skip}")
         elif failures:
             is_late = is_late and not is_last_word and len(summary.late) < MAX_LATE and machine.is_busy()
-            summary.failed += not is_late
+            summary.failed += [] if is_late else [test.name]
             summary.late += [test] if is_late else []
             summary.say(f"{'LATE' if is_late else 'FAIL'} {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
             for failure in failures:
@@ -239,7 +239,7 @@ def parse_arguments():
     p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
     p.add_argument("--once", action="store_true", help="racy ones once too")
-    p.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at once (default 2)")
+    p.add_argument("--jobs", type=int, default=min(4, (os.cpu_count() or 1) + 1), metavar="N", help="tests at once (default: one more than processors, at most 4: half of their time they wait)")
     p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
     p.add_argument("--runtime", metavar="LIBSILT", help="the runtime for that machine")
     p.add_argument("--oracle", choices=["preload", "memcheck", "heaptrack"], help="check the expectations without silt")
@@ -283,15 +283,17 @@ def main():
     summary = Summary()
     if options.soak:
         print(f"drawn anew: SILT_SEED={context.seed}")
-    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+    # Tests that wait have a lane of their own: they take time, and no processor that others would need.
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool, concurrent.futures.ThreadPoolExecutor(1) as waiting:
         is_last_word = options.soak or bool(options.repeat)
-        for future in [pool.submit(run_test, t, repeats_of(t, options), summary, context, is_last_word) for t in tests]:
+        for future in [(waiting if getattr(t, "waits", False) else pool).submit(run_test, t, repeats_of(t, options), summary, context, is_last_word)
+                       for t in tests]:
             future.result()
     run_late(summary, context)
     if options.summary_file:
         with open(options.summary_file, "w") as f:
-            json.dump({"passed": summary.passed, "failed": summary.failed, "skipped": len(summary.skipped),
-                       "repeated": len(summary.repeated)}, f)
+            json.dump({"passed": summary.passed, "failed": len(summary.failed), "skipped": len(summary.skipped),
+                       "repeated": len(summary.repeated), "names_failed": summary.failed}, f)
             f.write("\n")
     if summary.late_line():
         print(summary.late_line())

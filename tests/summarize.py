@@ -27,6 +27,8 @@ def count_file(path, counts):
         else:
             for kind in counts:
                 counts[kind] += entry.get(kind, 0)
+            for name in entry.get("names_failed", []):
+                print(f"failed: {name}")
 
 
 def main(paths):

@@ -164,7 +164,8 @@ PEAK_DEPENDS_ON_START = {
 
 # Blocks that a program allocates or not as its environment or its addresses have it, which every tool changes; bare runs differ so, too.
 # perl keeps small values in arenas that it never gives back: its table of the environment fills one before or in the work.
-# cc1plus has hash tables over pointers, which grow by collisions: of 24 bare compilations 7 had one block more or less than most.
+# cc1plus has hash tables over pointers, which grow by collisions: of 24 bare compilations 7 had one block more or less than most,
+# so two may differ by two.
 MOVING_BYTES = {"perl": [4080], "cc1plus": [32768, 2064]}
 
 
@@ -172,7 +173,7 @@ def without_moving(name, figures, reference):
     """figures as they would be had none of these blocks moved into or out of the work."""
     left = figures["allocations"] - reference["allocations"], figures["bytes_allocated"] - reference["bytes_allocated"]
     sizes = MOVING_BYTES.get(name, [])
-    for signs in itertools.product((-1, 0, 1), repeat=len(sizes)):
+    for signs in itertools.product((-2, -1, 0, 1, 2), repeat=len(sizes)):
         n, n_bytes = sum(signs), sum(sign * size for sign, size in zip(signs, sizes))
         if any(signs) and left == (n, n_bytes):
             one = {"allocations": n, "end_live_blocks": n, "bytes_allocated": n_bytes, "end_live_bytes": n_bytes, "peak_live_bytes": n_bytes}

@@ -96,8 +96,13 @@ if [ $# -gt 0 ]; then
                 sources="$sources $(echo "$all" | grep "/$name.c\$")"
         done
 fi
+# A short run spends most of its time in the compiler, a long one in the fuzzers.
+optimization=2
+[ "$seconds" -ge 30 ] || optimization=0
 if [ ! -e $build/build.ninja ]; then
-        CC=clang CXX=clang++ meson setup $build -Dfuzzers=true >/dev/null
+        CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld meson setup $build -Dfuzzers=true -Doptimization=$optimization >/dev/null
+else
+        meson configure $build -Doptimization=$optimization
 fi
 # Only what is run: the tests need no such build.
 targets=

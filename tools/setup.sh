@@ -10,16 +10,16 @@ set -eu
 
 # What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
 build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
-        libdw-dev libelf-dev libdeflate-dev libzstd-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libmicrohttpd-dev libcmocka-dev nodejs npm"
+        libdw-dev libelf-dev libdeflate-dev libzstd-dev liblz4-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libmicrohttpd-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libedit-dev libncurses-dev libcurl4-openssl-dev libcmocka-dev nodejs npm"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
 test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev|libclang-rt-19-dev lld
-        valgrind heaptrack rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl jq gdb musl-tools golang-go
+        valgrind heaptrack ltrace zstd rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl jq gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4|libtcmalloc-minimal4t64
-        libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev libmimalloc2.0|libmimalloc3 libmimalloc-dev
+        libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev google-perftools linux-perf libmimalloc2.0|libmimalloc3 libmimalloc-dev
         cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
-        chromium-headless-shell"
+        chromium-headless-shell prometheus prometheus-alertmanager clickhouse-server clickhouse-client openssl"
 case $(uname -m) in
 x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 *) test_packages="$test_packages gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
@@ -116,7 +116,7 @@ if [ ! -e $policy ]; then
 fi
 # shellcheck disable=SC2086
 apt packages -y --no-install-recommends -o Dpkg::Use-Pty=0 install $missing
-for service in redis-server postgresql nginx; do
+for service in redis-server postgresql nginx prometheus prometheus-alertmanager clickhouse-server; do
         case " $missing " in
         *" $service "*) ! command -v update-rc.d >/dev/null 2>&1 || update-rc.d "$service" disable >/dev/null 2>&1 || true ;;
         esac

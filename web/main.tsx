@@ -6,6 +6,7 @@ import { fileSource, readFileData } from "./api/file";
 import { httpSource } from "./api/http";
 import { Page } from "./frame/page";
 import { keepPlain } from "./frame/plain";
+import { FleetPage } from "./views/fleet";
 import "uplot/dist/uPlot.min.css";
 import "./style/tokens.css";
 import "./style/base.css";
@@ -13,6 +14,9 @@ import "./style/frame.css";
 import "./style/overview.css";
 import "./style/table.css";
 import "./style/flame.css";
+import "./style/memory.css";
+import "./style/query.css";
+import "./style/fleet.css";
 
 const place = document.getElementById("page");
 const data = document.getElementById("silt-data"); // of a page in one file
@@ -21,7 +25,8 @@ keepPlain();
 
 function begin(source: Source, at: HTMLElement): void {
   at.textContent = "";
-  render(<Page source={source} />, at);
+  const isFleet = document.querySelector('meta[name="silt-page"]')?.getAttribute("content") === "fleet"; // of silt fleet view
+  render(isFleet ? <FleetPage source={source} /> : <Page source={source} />, at);
 }
 
 /** A file opens with what it was written for, unless its address says more. */

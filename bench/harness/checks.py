@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Figures that are no comparison with another way of running: an idle target, and a thousand threads."""
+"""Figures beside the workloads: starting and ending, an idle target, and a thousand threads."""
 import os
+import statistics
 
 from harness import figures, programs, table
 from harness.programs import Workload
+
+
+def start_and_end(ways, is_quick):
+    """What `silt run` adds to a program that does nothing, to its own end: all ways in turn, as for workloads."""
+    w, walls = Workload("true", ["true"]), {way: [] for way in ways.all()}
+    for _ in range(5 if is_quick else 21):
+        for way, run in ways.all().items():
+            one = run(w)
+            walls[way].append(one.get("whole", one["wall"]))
+    added = {way: (statistics.median(found) - statistics.median(walls["bare"])) * 1000 for way, found in walls.items()}
+    beside = f" (heaptrack {added['heaptrack']:.0f} ms)" if "heaptrack" in added else ""
+    return {"name": "start and end, added to a program that does nothing", "value": added["silt"],
+            "text": f"{added['silt']:.0f} ms{beside}", "aim": f"at most {figures.START_AND_END_MAX_MS} ms",
+            "ok": added["silt"] <= figures.START_AND_END_MAX_MS}
 
 
 def idle_recorder(ways, is_quick):
@@ -26,6 +41,7 @@ def runtime_at_threads(ways, out, n_threads, limit):
 
 
 def all_checks(ways, out, is_quick):
+    yield start_and_end(ways, is_quick)
     yield idle_recorder(ways, is_quick)
     yield runtime_at_threads(ways, out, 1, figures.RUNTIME_ONE_THREAD_MAX)
     yield runtime_at_threads(ways, out, 1000, figures.RUNTIME_MAX)

@@ -6,6 +6,7 @@ SHARE_MAX = 0.10          # of the wall time that heaptrack adds
 BYTES_PER_EVENT_MAX = 1.5
 RUNTIME_ONE_THREAD_MAX = 4 << 20
 RUNTIME_MAX = 64 << 20
+START_AND_END_MAX_MS = 30
 RECORDER_BASE_BYTES, RECORDER_PER_BLOCK_BYTES = 190 << 20, 64
 
 
@@ -37,6 +38,7 @@ def row_of(w, runs, whys, report):
     silt["events"] = int(middle(runs["silt"], "events"))
     silt["events_per_s"] = int(silt["events"] / middle(runs["silt"], "wall"))
     silt["events_per_recorder_s"] = int(silt["events"] / max(recorder_s, 1e-3))
+    silt["recorder_ns"] = round(recorder_s * 1e9 / max(silt["events"], 1), 1)
     silt["lost"] = max(r["lost"] for r in runs["silt"])
     silt["bytes_per_event"] = round(middle(runs["silt"], "bytes_per_event"), 3)
     silt["recorder_rss_bytes"] = max(r["recorder_rss"] for r in runs["silt"])
@@ -78,6 +80,8 @@ def aims_of(w, row):
         at_most("bytes per event", silt["bytes_per_event"], BYTES_PER_EVENT_MAX)
     if w.events_per_s_min:
         at_least("events per recorder second", silt["events_per_recorder_s"], w.events_per_s_min)
+    if w.recorder_ns_max:
+        at_most("recorder ns", silt["recorder_ns"], w.recorder_ns_max)
     if silt["runtime_bytes"]:
         at_most("runtime bytes", silt["runtime_bytes"], RUNTIME_ONE_THREAD_MAX if w.threads == 1 else RUNTIME_MAX)
     if silt["recorder_rss_bytes"]:

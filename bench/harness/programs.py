@@ -21,8 +21,10 @@ class Workload:
     wall_max: float = 0       # aims beside the common ones; 0: none
     cpu_max: float = 0
     events_per_s_min: float = 0
+    recorder_ns_max: float = 0
     product: str = ""         # a file it writes, compared between the ways of running
     client: object = None     # for a server: what is timed while it runs
+    tool_cpu: int = -1        # where all runs but the server and its client, which have a core of their own; -1: no matter
     has_output: bool = True   # its standard output is the same each time
 
 
@@ -91,11 +93,21 @@ def compiler_proper(driver, source, product):
     raise Missing(f"'{driver} -###' names no compiler")
 
 
-class RedisClient:
-    """Waits for the server, and times redis-benchmark."""
+def pin(pid, cpu):
+    """All threads of a process to one core."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(thread), {cpu})
 
-    def __init__(self, socket, n_requests):
-        self.socket, self.n_requests = socket, n_requests
+
+class RedisClient:
+    """Waits for the server, and times redis-benchmark. cpu: the core of both, if not -1."""
+
+    def __init__(self, socket, n_requests, cpu=-1):
+        self.socket, self.n_requests, self.cpu = socket, n_requests, cpu
+
+    def server_pid(self):
+        told = self.cli("info", "server").stdout.splitlines()
+        return next(int(line.split(":")[1]) for line in told if line.startswith("process_id:"))
 
     def cli(self, *words):
         return subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True)
@@ -111,8 +123,12 @@ class RedisClient:
 
     def run(self):
         """Wall seconds, and what it did, as text that is the same each time."""
+        place = []
+        if self.cpu >= 0:
+            pin(self.server_pid(), self.cpu)
+            place = ["taskset", "-c", str(self.cpu)]
         before = time.monotonic()
-        done = subprocess.run(["redis-benchmark", "-s", self.socket, "-t", "set,lpush", "-n", str(self.n_requests), "-c", "20",
+        done = subprocess.run([*place, "redis-benchmark", "-s", self.socket, "-t", "set,lpush", "-n", str(self.n_requests), "-c", "20",
                                "-P", "16", "-d", "64", "-r", "100000", "--csv"], capture_output=True, text=True)
         wall = time.monotonic() - before
         tests = [line.split(",")[0] for line in done.stdout.splitlines()[1:]]
@@ -123,17 +139,41 @@ class RedisClient:
         self.cli("shutdown", "nosave")
 
 
-def redis(name, out):
-    for program in ("redis-server", "redis-benchmark", "redis-cli"):
+def redis(name, out, cpu=-1, **aims):
+    for program in ("redis-server", "redis-benchmark", "redis-cli", "taskset"):
         if not shutil.which(program):
             raise Missing(f"{program} is not installed")
     socket = os.path.join(out, "redis.sock")
     argv = ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", out]
-    return Workload(name, argv, wall_max=1.25, threads=5, has_output=False, client=RedisClient(socket, 400_000))
+    return Workload(name, argv, threads=5, has_output=False, client=RedisClient(socket, 400_000, cpu), **aims)
+
+
+def redis_shared(name, out):
+    """Server, client and recorder are three busy processes, on two cores."""
+    return redis(name, out, wall_max=1.5)
+
+
+def redis_alone(name, out):
+    """Server and client on one core in all ways of running it, what records on another."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Missing("there is one core only")
+    return redis(name, out, cpus[-1], tool_cpu=cpus[0], wall_max=1.25)
 
 
 def server(name, out):
     return Workload(name, [compiled(out, ["g++", "-O2", "-g"], "server.cc"), "300000"])
+
+
+def pools(name, out):
+    return Workload(name, [compiled(out, ["g++", "-O2", "-g"], "pools.cc"), "16000"])
+
+
+def exchange(way):
+    def make(name, out):
+        program = compiled(out, ["gcc", "-O2", "-g", "-pthread"], "exchange.c")
+        return Workload(name, [program, way, "8", str(N_PAIRS // (8 if way == "hand" else 16))], threads=8, is_real=False)
+    return make
 
 
 def sqlite(name, _):
@@ -149,43 +189,48 @@ def python(name, _):
 
 def rust(name, out):
     program = compiled(out, [rustc(), "-O", "-g", "--edition", "2021"], "threads.rs")
-    return Workload(name, [program, "2500"], threads=4)
+    return Workload(name, [program, "1250", "8"], threads=8)
 
 
 def tokio(name, out):
     return Workload(name, [tokio_program(out), "64", "2500"], threads=3)
 
 
-def compiler(driver, source):
+def compiler(driver, source, **aims):
     def make(name, out):
         product = os.path.join(out, f"{driver}.{source}.s")
-        return Workload(name, compiler_proper(driver, source, product), wall_max=1.3, product=product)
+        return Workload(name, compiler_proper(driver, source, product), wall_max=1.3, product=product, **aims)
     return make
 
 
 PROGRAMS = {
+    "C++ with its own new and pools": pools,
+    "blocks freed by others, handed on": exchange("hand"),
+    "blocks freed by others, swapped": exchange("swap"),
     "server with a leak": server,
     "sqlite3 in memory": sqlite,
     "python3, PYTHONMALLOC=malloc": python,
-    "redis-server": redis,
-    "Rust, 4 threads": rust,
+    "redis-server, recorder apart": redis_alone,
+    "redis-server, two shared cores": redis_shared,
+    "Rust, 8 threads": rust,
     "tokio": tokio,
-    "cc1plus -O2": compiler("g++", "compile.cc"),
+    "cc1plus -O2": compiler("g++", "compile.cc", recorder_ns_max=35),
     "clang -O2": compiler("clang", "compile.cc"),
-    "cc1plus -O2, large file": compiler("g++", "compile_large.cc"),
+    "cc1plus -O2, large file": compiler("g++", "compile_large.cc", recorder_ns_max=35),
     "clang -O2, large file": compiler("clang", "compile_large.cc"),
 }
 
 
 def loops():
     """Their argv begins with the name of the program to build."""
-    for depth in (4, 16, 64):
-        for threads in (1, 2, 4, 8):
+    for depth, all_threads in ((4, (1, 8)), (16, (1, 2, 4, 8)), (64, (1, 8))):
+        for threads in all_threads:
             name = f"loop, depth {depth}, " + ("1 thread" if threads == 1 else f"{threads} threads")
             yield Workload(name, ["loop", str(depth), str(threads), str(N_PAIRS // threads)], threads=threads, is_real=False,
-                           wall_max=3.5 if (depth, threads) == (16, 1) else 0, cpu_max=6 if threads > 1 else 0)
+                           wall_max=3.5 if (depth, threads) == (16, 1) else 0, cpu_max=6 if threads > 1 else 0, recorder_ns_max=30)
     yield Workload("loop, depth 16, 250,000 live", ["loop", "16", "1", str(N_PAIRS // 2), "250000"], is_real=False,
                    events_per_s_min=8e6)
+    yield Workload("loop, 4 threads, 100,000 live each", ["loop", "16", "4", str(N_PAIRS // 8), "100000"], threads=4, is_real=False)
     yield Workload("hostile loop, depth 16", ["hostile", "16", "1", str(N_PAIRS // 2)], is_real=False)
 
 

@@ -35,7 +35,7 @@ def verdict(row):
     return "ok"
 
 
-HEAD = (f"{'workload':30} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'whole':>6} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
+HEAD = (f"{'workload':34} {'bare':>8} {'no-op':>6} {'silt':>6} {'(min-max)':>13} {'whole':>6} {'target':>7} {'recorder':>8} {'heaptrack':>9} "
         f"{'share':>6} {'of CPU':>6}  aims")
 
 
@@ -43,17 +43,17 @@ def line(row):
     s, h = row["silt"], row.get("heaptrack")
     peer = "–" if not h else "failed" if h["failed"] else f"{h['wall']:.2f}"
     spread = f"({s['wall_min']:.2f}-{s['wall_max']:.2f})"
-    return (f"{row['workload']:30} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['whole']:6.2f} {s['cpu']:7.2f} "
+    return (f"{row['workload']:34} {row['bare_s']:6.3f} s {row['noop']['wall']:6.2f} {s['wall']:6.2f} {spread:>13} {s['whole']:6.2f} {s['cpu']:7.2f} "
             f"{s['recorder_cpu']:8.2f} {peer:>9} {share_text(row):>6} {share_text(row, 'share_cpu'):>6}  {verdict(row)}")
 
 
 def second_table(rows):
     """What is no ratio."""
-    yield (f"{'workload':30} {'events':>11} {'events/s':>9} {'recorder/s':>10} {'lost':>5} {'B/event':>8} {'blocked':>9} "
+    yield (f"{'workload':34} {'events':>11} {'events/s':>9} {'recorder ns':>11} {'lost':>5} {'B/event':>8} {'blocked':>9} "
            f"{'recorder RSS':>12} {'runtime':>9} {'live blocks':>11} {'sites':>8}")
     for row in rows:
         s = row["silt"]
-        yield (f"{row['workload']:30} {s['events']:11,} {s['events_per_s'] / 1e6:7.2f} M {s['events_per_recorder_s'] / 1e6:8.2f} M "
+        yield (f"{row['workload']:34} {s['events']:11,} {s['events_per_s'] / 1e6:7.2f} M {s['recorder_ns']:11.1f} "
                f"{s['lost']:5} {s['bytes_per_event']:8.2f} {s['blocked_s']:7.2f} s {bytes_text(s['recorder_rss_bytes']):>12} "
                f"{bytes_text(s['runtime_bytes']):>9} {s['peak_live_blocks']:11,} {s['sites']:8,}")
 
@@ -62,7 +62,7 @@ EXPLAINED = """
 no-op, silt, heaptrack: wall time over the bare program's, medians; silt: to the program's end, whole: to that of `silt run`,
 which has then looked up the names of its stacks; target, recorder: silt's CPU time over the bare program's;
 share: wall time silt adds / wall time heaptrack adds; of CPU: the same of CPU time, all processes;
-recorder/s: events per second of the recorder's CPU time; events/s: per second of wall time."""
+recorder ns: the recorder's CPU time per event, all of its threads; events/s: per second of wall time."""
 
 
 def heaptrack_words(result):
@@ -82,7 +82,7 @@ def markdown_row(cells):
 def markdown_table(head, rows):
     """The first column is text, the last one too where it has words; numbers stand right."""
     yield markdown_row(head)
-    yield markdown_row(["---" if title in ("workload", "aims", "beside the workloads", "") else "--:" for title in head])
+    yield markdown_row(["---" if title in ("workload", "aims", "beside the workloads", "larger", "") else "--:" for title in head])
     for row in rows:
         yield markdown_row(row)
 
@@ -96,7 +96,7 @@ def ratio_cells(row):
 
 def other_cells(row):
     s = row["silt"]
-    return [row["workload"], f"{s['events']:,}", f"{s['events_per_recorder_s'] / 1e6:.1f} M", f"{s['bytes_per_event']:.2f}",
+    return [row["workload"], f"{s['events']:,}", f"{s['recorder_ns']:.0f}", f"{s['bytes_per_event']:.2f}",
             str(s["lost"]), f"{s['blocked_s']:.2f} s", bytes_text(s["recorder_rss_bytes"]), bytes_text(s["runtime_bytes"]),
             f"{s['peak_live_blocks']:,}", f"{s['sites']:,}"]
 
@@ -110,7 +110,7 @@ def markdown(result):
                 "are too large; the CPU times can be trusted more."]
     out += ["", *markdown_table(["workload", "bare", "no-op", "silt", "min–max", "whole", "target CPU", "recorder CPU", "heaptrack", "share",
                                  "of CPU", "aims"], map(ratio_cells, rows))]
-    out += ["", *markdown_table(["workload", "events", "per second of recorder CPU", "bytes per event", "lost", "blocked",
+    out += ["", *markdown_table(["workload", "events", "recorder ns per event", "bytes per event", "lost", "blocked",
                                  "recorder, peak resident", "runtime", "live blocks", "call paths"], map(other_cells, rows))]
     if result.get("checks"):
         told = [[c["name"], c["text"], c["aim"], "ok" if c["ok"] else "MISSED"] for c in result["checks"]]

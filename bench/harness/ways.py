@@ -58,12 +58,21 @@ class Recorder(threading.Thread):
 def wait_or_kill(child):
     """Its rusage, and whether it had to be ended because it took too long."""
     late = threading.Timer(TIMEOUT_S, child.kill)
+    late.daemon = True  # a bench that is ended does not wait for it
     late.start()
     _, status, usage = os.wait4(child.pid, 0)
     is_late = not late.is_alive()
     late.cancel()
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage, is_late
+
+
+def prepare(w, cage):
+    """What the child does before exec."""
+    if cage:
+        cage.enter()
+    if w.tool_cpu >= 0:
+        os.sched_setaffinity(0, {w.tool_cpu})
 
 
 def timed(w, argv, env, cage=None, watches=False):
@@ -73,7 +82,7 @@ def timed(w, argv, env, cage=None, watches=False):
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as answer:
         before = time.monotonic()
         child = subprocess.Popen(argv, env={**os.environ, **FRESH, **w.env, **env}, stdin=subprocess.DEVNULL, stdout=answer,
-                                 stderr=said, preexec_fn=cage.enter if cage else None)
+                                 stderr=said, preexec_fn=lambda: prepare(w, cage))
         watcher = Recorder(child.pid) if watches else None
         if watcher:
             watcher.start()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Four threads that fill and drop hash maps of strings.
+// Threads that fill and drop hash maps of strings.
+//   threads ROUNDS-PER-THREAD [THREADS, else 4]
 use std::collections::HashMap;
 
 fn work(seed: u64, rounds: u32) -> usize {
@@ -17,8 +18,9 @@ fn work(seed: u64, rounds: u32) -> usize {
 }
 
 fn main() {
-    let rounds: u32 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1000);
-    let handles: Vec<_> = (0..4).map(|i| std::thread::spawn(move || work(i, rounds))).collect();
+    let arg = |i, other| std::env::args().nth(i).and_then(|a| a.parse().ok()).unwrap_or(other);
+    let (rounds, threads): (u32, u64) = (arg(1, 1000) as u32, arg(2, 4));
+    let handles: Vec<_> = (0..threads).map(|i| std::thread::spawn(move || work(i, rounds))).collect();
     let total: usize = handles.into_iter().map(|h| h.join().unwrap()).sum();
     println!("{total}");
 }

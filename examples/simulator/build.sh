@@ -24,4 +24,6 @@ CARGO_HOME=$out/simulator.build/home CARGO_TARGET_DIR=$out/simulator.build/targe
         "$cargo" build --release --offline --quiet \
         --config 'source.crates-io.replace-with="debian"' \
         --config "source.debian.directory=\"$crates\""
-cp target/release/simulator "$out/simulator"
+# not into a file that may be running
+cp target/release/simulator "$out/simulator.$$"
+mv -f "$out/simulator.$$" "$out/simulator"

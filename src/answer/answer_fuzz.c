@@ -5,7 +5,8 @@
  * seeds: src/answer/answer_seeds
  * covers: src/answer/asked.c src/answer/view_answers.c src/answer/trace_answer.c
  * covers: src/answer/timeline_answer.c src/answer/table_answer.c src/answer/detail_answer.c src/answer/heat_answer.c
- * covers: src/answer/threads_answer.c src/answer/columns.c src/answer/column_paths.c src/answer/columns_answer.c */
+ * covers: src/answer/threads_answer.c src/answer/columns.c src/answer/column_paths.c src/answer/columns_answer.c
+ * covers: src/answer/sql_answer.c */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,12 +19,31 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_NAME = 32 };
+enum { MAX_NAME = 32, N_EVENTS = 400, N_STEPS = 20 };
 
 static struct answerer *answerer;
 static struct asker *asker;
 
-static void make_trace(const char *path, uint64_t seed) {
+/* Where the time of its first thread went, moments with a name, and what it did not see. */
+static void put_more(struct fabric *f, uint32_t main, unsigned i) {
+        struct trace_writer *w = fabric_writer(f);
+        uint64_t now_ns = fabric_now_ns(f);
+
+        trace_put_tick(w, &(struct trace_tick){.time_ns = now_ns,
+                                               .weight_ns = 1000000 + i,
+                                               .stack = main,
+                                               .n_samples = 1 + i % 2,
+                                               .state = i % TRACE_N_TICK_STATES});
+        if (i == 2)
+                trace_put_note(w, now_ns, "snapshot: loaded");
+        else if (i == 4)
+                trace_put_note(w, now_ns, "mark 100: half");
+        else if (i == 6)
+                trace_put_note(w, now_ns, "limit lost 100 0 7: 7 events of pid 100 were lost");
+}
+
+/* has_more false: blocks alone. */
+static void make_trace(const char *path, uint64_t seed, bool has_more) {
         const struct fabric_options o = {.seed = seed,
                                          .n_stacks = 12,
                                          .slice_events = 40,
@@ -35,16 +55,14 @@ static void make_trace(const char *path, uint64_t seed) {
                                          .with_paths = true,
                                          .passes_on = true};
         struct fabric *f = fabric_new(path, &o);
-        struct draw d = draw_from(seed);
-        bytes_buf graph = {0};
+        uint32_t main = fabric_frame(f, 0, "/bin/x", "main", "a.c", 3);
 
-        fabric_run(f, 400);
-        graph_trace_draw(&d, &graph);
-        if (!trace_put_graph(fabric_writer(f),
-                             &(struct trace_graph){.time_ns = fabric_now_ns(f), .n_bytes = graph.n},
-                             graph.items))
-                abort();
-        vec_free(&graph);
+        for (unsigned i = 0; i < N_STEPS; i++) {
+                fabric_run(f, N_EVENTS / N_STEPS);
+                if (has_more)
+                        put_more(f, main, i);
+        }
+        graph_trace_put_drawn(f, seed);
         fabric_end(f);
 }
 
@@ -56,8 +74,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         (void)argc, (void)argv;
         close(mkstemp(old_path));
         close(mkstemp(new_path));
-        make_trace(old_path, 1);
-        make_trace(new_path, 2);
+        make_trace(old_path, 1, false);
+        make_trace(new_path, 2, true);
         if (answerer_new(&(struct answerer_options){.path = new_path, .old_path = old_path},
                          &answerer, &e) < 0)
                 abort();

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "answer/answers.h"
+#include "base/system_clock.h"
 #include "base/vec.h"
 #include "name/match.h"
 #include "show/opened.h"
+#include "sql/sql.h"
 #include "trace/being_written.h"
 
 struct answerer {
@@ -42,6 +44,19 @@ struct asker {
 
 /* ---- traces -------------------------------------------------------------------------------------- */
 
+/* The page counts blocks in all its views: without them it would tell numbers that nobody counted. */
+static int refuse_weights(const struct answerer *a, struct err *reterr) {
+        const struct opened *sides[] = {&a->new, &a->old};
+
+        for (size_t i = 0; i < ARRAY_SIZE(sides); i++)
+                if (sides[i]->q && query_view(sides[i]->q)->meta.flags & TRACE_LACKS_BLOCKS)
+                        return err_set(
+                                reterr, -ENOTSUP,
+                                "'%s' has no numbers of blocks, which a page needs: use 'silt report', 'silt flame' or 'silt diff'",
+                                i ? a->o.old_path : a->o.path);
+        return 0;
+}
+
 int answerer_new(const struct answerer_options *o, struct answerer **ret, struct err *reterr) {
         struct answerer *a = calloc(1, sizeof(*a));
         int r;
@@ -57,6 +72,8 @@ int answerer_new(const struct answerer_options *o, struct answerer **ret, struct
         r = opened_init(&a->new, o->path, &o->rules, reterr);
         if (r >= 0 && o->old_path)
                 r = opened_init(&a->old, o->old_path, &o->rules, reterr);
+        if (r >= 0)
+                r = refuse_weights(a, reterr);
         opened_end_progress(&a->new);
         opened_end_progress(&a->old);
         if (r < 0) {
@@ -206,6 +223,34 @@ struct query *asker_query(struct asker *k) {
         return seat_take(&k->new, k->of->new.q, NULL, k);
 }
 
+int asker_go_on(struct asker *k) {
+        if (k->progress && !k->progress(k->progress_ctx, 0, 0))
+                return -ECANCELED;
+        return k->deadline_ns && clock_now_ns() > k->deadline_ns ? -ETIME : 0;
+}
+
+static bool on_sql_progress(void *ctx, uint64_t n_rows_read) {
+        (void)n_rows_read;
+        return asker_go_on(ctx) >= 0;
+}
+
+int asker_sql(struct asker *k, uint32_t process, struct sql **ret, struct err *reterr) {
+        struct query *old = NULL, *new;
+        struct sql_options o = {.process = process};
+        int r;
+
+        /* as a comparison has them where there are two, so that names of functions are equal */
+        if (!asker_pair(k, &old, &new))
+                new = asker_query(k);
+        o.trace = (struct sql_trace){new, query_names(new), k->of->o.path};
+        if (old)
+                o.other = (struct sql_trace){old, query_names(old), k->of->o.old_path};
+        r = sql_open(&o, ret, reterr);
+        if (r >= 0)
+                sql_set_progress(*ret, on_sql_progress, k);
+        return r;
+}
+
 /* What was learned of a trace goes with what was read of it. */
 int answerer_refresh(struct answerer *a, struct err *reterr) {
         int r;
@@ -224,23 +269,45 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
 /* ---- answers ------------------------------------------------------------------------------------- */
 
 static const char *const kind_names[ANSWER_N_KINDS + 1] = {
-        [ANSWER_TRACE] = "trace",           [ANSWER_REPORT] = "report",
-        [ANSWER_TIMELINE] = "timeline",     [ANSWER_FLAME] = "flame",
-        [ANSWER_TABLE] = "table",           [ANSWER_DETAIL] = "detail",
-        [ANSWER_SOURCE] = "source",         [ANSWER_HEAT] = "heat",
-        [ANSWER_THREADS] = "threads",       [ANSWER_DIFF] = "diff",
-        [ANSWER_COLUMNS] = "columns",       [ANSWER_HOLDERS] = "holders",
+        [ANSWER_TRACE] = "trace",
+        [ANSWER_REPORT] = "report",
+        [ANSWER_TIMELINE] = "timeline",
+        [ANSWER_FLAME] = "flame",
+        [ANSWER_TABLE] = "table",
+        [ANSWER_DETAIL] = "detail",
+        [ANSWER_SOURCE] = "source",
+        [ANSWER_HEAT] = "heat",
+        [ANSWER_THREADS] = "threads",
+        [ANSWER_DIFF] = "diff",
+        [ANSWER_COLUMNS] = "columns",
+        [ANSWER_HOLDERS] = "holders",
         [ANSWER_NEIGHBOURS] = "neighbours",
+        [ANSWER_TASKS] = "tasks",
+        [ANSWER_BILL] = "bill",
+        [ANSWER_HEAP] = "heap",
+        [ANSWER_SQL] = "sql",
+        [ANSWER_SQL_SCHEMA] = "sql-schema",
 };
 
 static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *reterr) = {
-        [ANSWER_TRACE] = answer_trace,           [ANSWER_REPORT] = answer_report,
-        [ANSWER_TIMELINE] = answer_timeline,     [ANSWER_FLAME] = answer_flame,
-        [ANSWER_TABLE] = answer_table,           [ANSWER_DETAIL] = answer_detail,
-        [ANSWER_SOURCE] = answer_source,         [ANSWER_HEAT] = answer_heat,
-        [ANSWER_THREADS] = answer_threads,       [ANSWER_DIFF] = answer_diff,
-        [ANSWER_COLUMNS] = answer_columns,       [ANSWER_HOLDERS] = answer_holders,
+        [ANSWER_TRACE] = answer_trace,
+        [ANSWER_REPORT] = answer_report,
+        [ANSWER_TIMELINE] = answer_timeline,
+        [ANSWER_FLAME] = answer_flame,
+        [ANSWER_TABLE] = answer_table,
+        [ANSWER_DETAIL] = answer_detail,
+        [ANSWER_SOURCE] = answer_source,
+        [ANSWER_HEAT] = answer_heat,
+        [ANSWER_THREADS] = answer_threads,
+        [ANSWER_DIFF] = answer_diff,
+        [ANSWER_COLUMNS] = answer_columns,
+        [ANSWER_HOLDERS] = answer_holders,
         [ANSWER_NEIGHBOURS] = answer_neighbours,
+        [ANSWER_TASKS] = answer_tasks,
+        [ANSWER_BILL] = answer_bill,
+        [ANSWER_HEAP] = answer_heap,
+        [ANSWER_SQL] = answer_sql,
+        [ANSWER_SQL_SCHEMA] = answer_sql_schema,
 };
 
 const char *const *answer_names(void) {
@@ -274,6 +341,11 @@ static int ask(struct asker *a, struct asked *asked, FILE *out, struct err *rete
                             a->of->o.path);
         if (r >= 0 && is_resolved_here(asked->kind))
                 r = show_resolve(&k.options, k.q, REQUEST_ALL, &k.resolved, reterr);
+        if (r >= 0) {
+                r = asker_go_on(a); /* a short answer never asks */
+                if (r < 0)
+                        err_set(reterr, r, "the answer was stopped");
+        }
         if (r >= 0)
                 r = answers[asked->kind](&k, reterr);
         request_resolved_done(&k.resolved);

@@ -444,6 +444,27 @@ static void test_refusals(void **state) {
                 {"flame", "against=1", "against", -EINVAL},
                 {"flame", "old-from=x", "old-from", -EINVAL},
                 {"diff", "", NULL, -EINVAL},
+                {"sql", "", "sql", -EINVAL},
+                {"sql", "sql=", "sql", -EINVAL},
+                {"sql", "sql=--+nothing", "sql", -EINVAL},
+                {"sql", "sql=SELECT+1&rows=10001", "rows", -EINVAL},
+                {"sql", "sql=SELECT+1&from=1s", NULL, -EINVAL},
+                {"sql", "sql=SELECT+1;SELECT+2", "sql", -EINVAL},
+                {"sql", "sql=SELECT+1;+nonsense", "sql", -EINVAL},
+                {"sql", "sql=SELEKT+1", "sql", -EINVAL},
+                {"sql", "sql=SELECT+x+FROM+marks", "sql", -EINVAL},
+                {"sql", "sql=SELECT+:a", "sql", -EINVAL},
+                {"sql", "sql=SELECT+?&p-1=2", "sql", -EINVAL},
+                {"sql", "sql=SELECT+:a&p-a=1&p-b=1", "sql", -EINVAL},
+                {"sql", "sql=ATTACH+'/tmp/x'+AS+y", "sql", -EACCES},
+                {"sql", "sql=SELECT+1&process=nobody", "process", 0},
+                {"sql", "recipe=", "recipe", -EINVAL},
+                {"sql", "recipe=no-such", "recipe", -ENOENT},
+                {"sql", "recipe=growing&sql=SELECT+1", "recipe", -EINVAL},
+                {"sql", "recipe=growing&p-nothing=1", "recipe", -EINVAL},
+                {"sql", "recipe=growing&p-since=5x", "sql", -EINVAL},
+                {"sql-schema", "sql=SELECT+1", "sql", -EINVAL},
+                {"sql-schema", "rows=1", "rows", -EINVAL},
                 {"diff", "against=1", "against", -EINVAL},
         };
         struct answerer *a;
@@ -489,6 +510,7 @@ static void test_stops(void **state) {
                 const char *query = strcmp(*name, "source") == 0  ? "what=main"
                                     : strcmp(*name, "diff") == 0  ? "old-to=1ms"
                                     : strcmp(*name, "table") == 0 ? "sparks=3&group-by=function"
+                                    : strcmp(*name, "sql") == 0   ? "sql=SELECT+name+FROM+marks"
                                                                   : "";
                 struct text whole = ask(k, *name, query), again;
 

@@ -35,6 +35,9 @@ int answer_flame(struct question *k, struct err *reterr);
 int answer_diff(struct question *k, struct err *reterr);
 int answer_holders(struct question *k, struct err *reterr);
 int answer_neighbours(struct question *k, struct err *reterr);
+int answer_tasks(struct question *k, struct err *reterr);
+int answer_bill(struct question *k, struct err *reterr);
+int answer_heap(struct question *k, struct err *reterr);
 /* What is only here. */
 int answer_trace(struct question *k, struct err *reterr);
 int answer_timeline(struct question *k, struct err *reterr);
@@ -43,6 +46,8 @@ int answer_detail(struct question *k, struct err *reterr);
 int answer_heat(struct question *k, struct err *reterr);
 int answer_threads(struct question *k, struct err *reterr);
 int answer_columns(struct question *k, struct err *reterr);
+int answer_sql(struct question *k, struct err *reterr);
+int answer_sql_schema(struct question *k, struct err *reterr);
 
 /* ---- of the asker -------------------------------------------------------------------------------- */
 
@@ -53,6 +58,13 @@ bool asker_is_growing(const struct asker *k);
 struct query *asker_old(struct asker *k);
 /* Both by the same names, as a comparison needs them. False: there is no older trace. */
 bool asker_pair(struct asker *k, struct query **ret_old, struct query **ret_new);
+
+/* An engine for SQL about a process, or QUERY_ALL, told to stop when the asker is. One for each question, the caller's: its doubts are of
+ * all its answers. */
+struct sql;
+int asker_sql(struct asker *k, uint32_t process, struct sql **ret, struct err *reterr);
+/* 0, or -ETIME, -ECANCELED: it was told to stop. */
+int asker_go_on(struct asker *k);
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 

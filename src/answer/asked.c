@@ -30,6 +30,8 @@ enum own_key {
         KEY_AGES,
         KEY_GRAPH,
         KEY_GROUP,
+        KEY_SQL,
+        KEY_RECIPE,
 };
 
 enum {
@@ -54,13 +56,15 @@ static const struct {
         [KEY_OLD_TO] = {"old-to", FOR_TWO},
         [KEY_OLD_AT] = {"old-at", FOR_TWO},
         [KEY_OLD_PROCESS] = {"old-process", FOR_TWO},
-        [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS},
+        [KEY_ROWS] = {"rows", 1 << ANSWER_TABLE | 1 << ANSWER_COLUMNS | 1 << ANSWER_SQL},
         [KEY_SPARKS] = {"sparks", 1 << ANSWER_TABLE},
         [KEY_WHAT] = {"what", 1 << ANSWER_SOURCE | 1 << ANSWER_HOLDERS | 1 << ANSWER_NEIGHBOURS},
         [KEY_BOXES] = {"boxes", 1 << ANSWER_FLAME},
         [KEY_AGES] = {"ages", 1 << ANSWER_FLAME},
         [KEY_GRAPH] = {"graph", 1 << ANSWER_NEIGHBOURS},
         [KEY_GROUP] = {"group", 1 << ANSWER_NEIGHBOURS},
+        [KEY_SQL] = {"sql", 1 << ANSWER_SQL},
+        [KEY_RECIPE] = {"recipe", 1 << ANSWER_SQL},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -95,6 +99,34 @@ static int take_what(struct asked *a, const char *value, struct err *reterr) {
         return 0;
 }
 
+static int take_text(const char *value, const char *what, char **to, struct err *reterr) {
+        if (!value || !value[0])
+                return err_set(reterr, -EINVAL, "it is empty: write %s", what);
+        free(*to);
+        *to = strdup(value);
+        if (!*to)
+                abort();
+        return 0;
+}
+
+/* "p-since=5s": the value of :since. The last one counts. */
+static int take_parameter(struct asked *a, const char *name, const char *value,
+                          struct err *reterr) {
+        struct asked_parameter one = {strdup(name), strdup(value ? value : "")};
+
+        if (!one.name || !one.value)
+                abort();
+        if (a->parameters.n < ASKED_MAX_PARAMETERS) {
+                vec_push(&a->parameters, one);
+                return 0;
+        }
+        free(one.name);
+        free(one.value);
+        return err_about(reterr, "sql",
+                         err_set(reterr, -EINVAL, "there are more than %d parameters",
+                                 ASKED_MAX_PARAMETERS));
+}
+
 static int take_old(struct asked *a, const char *key, const char *value, struct err *reterr) {
         a->has_old = true;
         return request_set(&a->old, key + strlen("old-"), value, reterr);
@@ -107,7 +139,10 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_ID: return 0; /* for whoever serves */
         case KEY_COLUMNS: return take_number(value, 1, ASKED_MAX_COLUMNS, &a->n_columns, reterr);
         case KEY_GROUPS: return take_number(value, 0, ASKED_MAX_GROUPS, &a->n_groups, reterr);
-        case KEY_ROWS: return take_number(value, 0, ASKED_MAX_ROWS, &a->n_rows, reterr);
+        case KEY_ROWS:
+                return take_number(value, 0,
+                                   a->kind == ANSWER_SQL ? ASKED_MAX_SQL_ROWS : ASKED_MAX_ROWS,
+                                   &a->n_rows, reterr);
         case KEY_SPARKS: return take_number(value, 0, ASKED_MAX_SPARKS, &a->n_sparks, reterr);
         case KEY_BOXES: return take_number(value, 1, ASKED_MAX_BOXES, &a->n_boxes, reterr);
         case KEY_COARSE: return take_flag(value, &a->is_coarse, reterr);
@@ -122,8 +157,14 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_GRAPH: return take_number(value, 0, UINT32_MAX - 1, &a->graph, reterr);
         case KEY_GROUP: return take_number(value, 0, UINT32_MAX - 1, &a->group, reterr);
         case KEY_WHAT: return take_what(a, value, reterr);
+        case KEY_SQL: return take_text(value, "a SELECT", &a->sql, reterr);
+        case KEY_RECIPE: return take_text(value, "its name", &a->recipe, reterr);
         }
         return 0;
+}
+
+static bool is_of_sql(const struct asked *a) {
+        return a->kind == ANSWER_SQL || a->kind == ANSWER_SQL_SCHEMA;
 }
 
 static int take_pair(void *ctx, const char *key, const char *value, struct err *reterr) {
@@ -140,6 +181,11 @@ static int take_pair(void *ctx, const char *key, const char *value, struct err *
                 r = take_own(a, (enum own_key)i, value, reterr);
                 return r < 0 ? err_about(reterr, own_keys[i].name, r) : 0;
         }
+        if (a->kind == ANSWER_SQL && strncmp(key, "p-", 2) == 0)
+                return take_parameter(a, key + 2, value, reterr);
+        if (is_of_sql(a) && strcmp(key, "process") != 0)
+                return err_set(reterr, -EINVAL,
+                               "a statement has its conditions in itself: leave out '%.64s'", key);
         return request_set_from_url(&a->request, key, value, reterr);
 }
 
@@ -176,6 +222,13 @@ static int check(const struct asked *a, struct err *reterr) {
                 return err_about(reterr, "what",
                                  err_set(reterr, -EINVAL,
                                          "it is missing: write a function, FILE or FILE:LINE"));
+        if (a->kind == ANSWER_SQL && !a->sql && !a->recipe)
+                return err_about(reterr, "sql",
+                                 err_set(reterr, -EINVAL, "it is missing: write a SELECT"));
+        if (a->kind == ANSWER_SQL && a->sql && a->recipe)
+                return err_about(reterr, "recipe",
+                                 err_set(reterr, -EINVAL,
+                                         "a recipe is a statement of its own: leave out one"));
         if (a->kind == ANSWER_NEIGHBOURS && (a->graph == UINT32_MAX || a->group == UINT32_MAX))
                 return err_about(
                         reterr, a->graph == UINT32_MAX ? "graph" : "group",
@@ -206,6 +259,13 @@ void asked_done(struct asked *a) {
         request_done(&a->request);
         request_done(&a->old);
         free(a->what);
+        free(a->sql);
+        free(a->recipe);
+        for (size_t i = 0; i < a->parameters.n; i++) {
+                free(a->parameters.items[i].name);
+                free(a->parameters.items[i].value);
+        }
+        vec_free(&a->parameters);
         *a = (struct asked){0};
 }
 

@@ -2,6 +2,7 @@
 /* What a URL's query asks: a request as the commands have it, and the keys that only answers have. Inside answer/ only. */
 #pragma once
 
+#include "base/vec.h"
 #include "request/request.h"
 
 enum {
@@ -10,6 +11,8 @@ enum {
         ASKED_MAX_ROWS = 200000,
         ASKED_MAX_SPARKS = 200,
         ASKED_MAX_BOXES = 200000,
+        ASKED_MAX_SQL_ROWS = 10000,
+        ASKED_MAX_PARAMETERS = 100,
 };
 
 enum answer_kind {
@@ -26,7 +29,17 @@ enum answer_kind {
         ANSWER_COLUMNS,
         ANSWER_HOLDERS,
         ANSWER_NEIGHBOURS,
+        ANSWER_TASKS,
+        ANSWER_BILL,
+        ANSWER_HEAP,
+        ANSWER_SQL,
+        ANSWER_SQL_SCHEMA,
         ANSWER_N_KINDS,
+};
+
+/* Of a statement: ":name". */
+struct asked_parameter {
+        char *name, *value;
 };
 
 struct asked {
@@ -40,6 +53,8 @@ struct asked {
         uint32_t n_boxes;      /* 0: the usual number */
         uint32_t graph, group; /* of a holder; UINT32_MAX: none */
         char *what;
+        char *sql, *recipe; /* one of them */
+        VEC(struct asked_parameter) parameters;
 };
 
 /* Also checks what the keys mean together. asked_done() in every case. */

@@ -7,9 +7,9 @@
 
 /* All texts are numbers of the pool. */
 struct column_frame {
-        uint32_t label, function, file, module, crate;
+        uint32_t label, function, file, module, crate, component;
         uint32_t line;
-        bool is_inlined, is_task, is_guess;
+        bool is_inlined, is_task, is_guess, passes_on;
 };
 
 struct paths {
@@ -29,16 +29,19 @@ static uint64_t hash_of(const struct column_frame *f) {
 
 static uint32_t frame_number(struct paths *p, const struct name_frame *f, bool is_task) {
         struct names *names = p->names->names;
+        struct name_component component = name_component(names, f);
         struct column_frame x = {
                 .label = text_pool_add(&p->texts, name_label(names, f, is_task)),
                 .function = text_pool_add(&p->texts, name_full(names, f->function)),
                 .file = text_pool_add(&p->texts, f->file),
                 .module = text_pool_add(&p->texts, f->module),
                 .crate = text_pool_add(&p->texts, name_crate(names, f->function, f->module)),
+                .component = text_pool_add(&p->texts, component.name),
                 .line = f->line,
                 .is_inlined = f->inlined,
                 .is_task = is_task,
                 .is_guess = f->guess,
+                .passes_on = component.passes_on,
         };
         bool added;
         uint64_t *number = map_put(&p->by_hash, hash_of(&x), p->frames.n, &added);
@@ -73,6 +76,8 @@ static void put_frames(struct json *j, const struct paths *p) {
         JSON_PUT_EACH(j, "line", p->frames.n, json_uint, p->frames.items[i].line);
         JSON_PUT_EACH(j, "module", p->frames.n, json_uint, p->frames.items[i].module);
         JSON_PUT_EACH(j, "crate", p->frames.n, json_uint, p->frames.items[i].crate);
+        JSON_PUT_EACH(j, "component", p->frames.n, json_uint, p->frames.items[i].component);
+        JSON_PUT_EACH(j, "passes_on", p->frames.n, json_bool, p->frames.items[i].passes_on);
         JSON_PUT_EACH(j, "inlined", p->frames.n, json_bool, p->frames.items[i].is_inlined);
         JSON_PUT_EACH(j, "guess", p->frames.n, json_bool, p->frames.items[i].is_guess);
         JSON_PUT_EACH(j, "async", p->frames.n, json_bool, p->frames.items[i].is_task);

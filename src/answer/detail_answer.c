@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything about the blocks the keys select: silt.detail/1. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/answers.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "query/spent_time.h"
 #include "show/show_json.h"
 #include "show/view.h"
 
@@ -16,6 +18,7 @@ struct detail {
         struct view view;
         struct query_answer *answer;
         struct query_totals unfiltered;
+        bool is_time; /* figures are of time: there are no blocks */
         bool reads_events;
         VEC(char *) unknown; /* what is not told, and why */
 };
@@ -104,9 +107,10 @@ static int put_histogram(struct detail *d, const char *key, enum query_histogram
         struct json *j = &d->k->j;
         int r;
 
-        if (!d->reads_events) {
+        if (d->is_time || !d->reads_events) {
                 answer_put_null(j, key);
-                say_unknown(d, key);
+                if (!d->is_time)
+                        say_unknown(d, key);
                 return 0;
         }
         r = query_histogram(d->k->q, &d->answer->scope, kind, true, &h, reterr);
@@ -137,9 +141,10 @@ static int put_threads(struct detail *d, struct err *reterr) {
         size_t n = 0;
         int r;
 
-        if (!d->reads_events) {
+        if (d->is_time || !d->reads_events) {
                 answer_put_null(j, "threads");
-                say_unknown(d, "threads");
+                if (!d->is_time)
+                        say_unknown(d, "threads");
                 return 0;
         }
         r = query_threads(d->k->q, &d->answer->scope, UINT64_MAX, &threads, &n, &has_figures,
@@ -192,9 +197,10 @@ static int put_blocks(struct detail *d, struct err *reterr) {
         struct json *j = &d->k->j;
         int r;
 
-        if (!d->reads_events) {
+        if (d->is_time || !d->reads_events) {
                 answer_put_null(j, "blocks");
-                say_unknown(d, "blocks");
+                if (!d->is_time)
+                        say_unknown(d, "blocks");
                 return 0;
         }
         json_key(j, "blocks");
@@ -238,7 +244,7 @@ static int put_without(struct detail *d, struct err *reterr) {
         size_t most = 0;
         int r;
 
-        if (!others) {
+        if (!others || d->is_time) {
                 answer_put_null(j, "without");
                 return 0;
         }
@@ -257,6 +263,65 @@ static int put_without(struct detail *d, struct err *reterr) {
         json_put_uint(j, "end_live_bytes",
                       d->unfiltered.end_bytes -
                               MIN(d->unfiltered.end_bytes, d->answer->totals.end_bytes));
+        json_end(j);
+        return 0;
+}
+
+/* ---- the other weight ---------------------------------------------------------------------------- */
+
+static int ask_totals(struct detail *d, enum query_time of, bool is_filtered,
+                      struct query_totals *ret, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = d->k->resolved.scope;
+        int r;
+
+        scope.of_time = of;
+        scope.of_mappings = false;
+        if (!is_filtered)
+                scope.filter = NULL;
+        r = query_ask(d->k->q, &scope, &a, reterr);
+        if (r >= 0)
+                *ret = a->totals;
+        return r;
+}
+
+/* How long the code on these call paths ran and waited in the window, and how much it allocated; null: nobody looked, or the filter
+ * is on single blocks, or on a call path, which is of one weight. */
+static int put_both(struct detail *d, struct err *reterr) {
+        struct query_totals cpu, all_cpu, blocked, memory = {0};
+        struct json *j = &d->k->j;
+        struct err e = {0};
+        int r = -EINVAL;
+
+        if (query_has_ticks(d->k->q) && !query_filter_has_sites(d->k->resolved.scope.filter)) {
+                r = ask_totals(d, QUERY_CPU_TIME, true, &cpu, &e);
+                if (r >= 0)
+                        r = ask_totals(d, QUERY_CPU_TIME, false, &all_cpu, &e);
+                if (r >= 0)
+                        r = ask_totals(d, QUERY_BLOCKED_TIME, true, &blocked, &e);
+                if (r >= 0 && !query_is_of_time(d->k->q))
+                        r = ask_totals(d, QUERY_NO_TIME, true, &memory, &e);
+        }
+        if (r == -EINVAL) {
+                answer_put_null(j, "both");
+                return 0;
+        }
+        if (r < 0) {
+                *reterr = e;
+                return r;
+        }
+        json_key(j, "both");
+        json_object(j);
+        answer_put_seconds(j, "cpu_s", cpu.alloc_bytes);
+        answer_put_seconds(j, "all_cpu_s", all_cpu.alloc_bytes);
+        answer_put_seconds(j, "blocked_s", blocked.alloc_bytes);
+        if (query_is_of_time(d->k->q)) {
+                answer_put_null(j, "allocations");
+                answer_put_null(j, "bytes_allocated");
+        } else {
+                json_put_uint(j, "allocations", memory.n_allocs);
+                json_put_uint(j, "bytes_allocated", memory.alloc_bytes);
+        }
         json_end(j);
         return 0;
 }
@@ -287,7 +352,8 @@ static int put_detail(struct detail *d, struct err *reterr) {
         show_put_totals(j, "unfiltered", d->k->q, &d->unfiltered);
         json_put_uint(j, "site", stack);
         show_put_stack(j, d->k->q, stack);
-        requester = query_requester(d->k->q, stack);
+        /* of time: the innermost frame, where it went */
+        requester = d->is_time && stack ? 0 : query_requester(d->k->q, stack);
         if (requester == SIZE_MAX)
                 answer_put_null(j, "requester");
         else
@@ -304,6 +370,8 @@ static int put_detail(struct detail *d, struct err *reterr) {
                 r = put_blocks(d, reterr);
         if (r >= 0)
                 r = put_without(d, reterr);
+        if (r >= 0)
+                r = put_both(d, reterr);
         put_unknown(d);
         json_end(j);
         return r;
@@ -311,6 +379,7 @@ static int put_detail(struct detail *d, struct err *reterr) {
 
 int answer_detail(struct question *k, struct err *reterr) {
         struct detail d = {.k = k,
+                           .is_time = k->resolved.scope.of_time,
                            .reads_events = k->asked->request.full ||
                                            k->v->n_events <= ANSWER_MAX_EVENTS ||
                                            query_filter_needs_events(k->resolved.scope.filter)};

@@ -73,7 +73,8 @@ void answer_add_group(const struct question *k, enum query_by by, const struct q
                 style_add_clean(to,
                                 k->frames.is_full ? g->frame.module : frame_base(g->frame.module));
                 break;
-        case QUERY_BY_CRATE: style_add_clean(to, g->name); break;
+        case QUERY_BY_CRATE:
+        case QUERY_BY_COMPONENT: style_add_clean(to, g->name); break;
         case QUERY_BY_THREAD: add_thread(k, g->thread, to); break;
         case QUERY_BY_SIZE: add_size(g, to); break;
         case QUERY_BY_PROCESS: add_process(k, g->process, to); break;

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of groups with every metric, one array a column: silt.table/1. */
+#include <errno.h>
 #include <string.h>
 
 #include "answer/answers.h"
+#include "query/joined_groups.h"
+#include "query/spent_time.h"
 #include "show/show_json.h"
 #include "show/text_pool.h"
 
 enum { SPARK_COLUMNS = 60 };
 
+/* What a row has several of: the metric asked for has its own place, too. */
+enum weight { WEIGHT_MEMORY, WEIGHT_CPU, WEIGHT_BLOCKED, N_WEIGHTS };
+
 struct table {
         struct question *k;
         enum query_by by;
         enum query_metric metric;
+        enum weight weight; /* of the metric */
         const struct query_groups *groups;
-        struct query_groups *owned;
-        struct query_history *history; /* NULL: no sparks */
-        const struct query_group **rows;
+        struct query_groups *owned[N_WEIGHTS];    /* NULL: not asked for */
+        struct query_history *history;            /* NULL: no sparks */
+        const struct query_groups *of[N_WEIGHTS]; /* those of the metric first */
+        struct query_joined *joined;
+        const struct query_group **rows; /* one of a row's: the metric's, if it has that */
+        size_t *joined_idx;              /* of a row */
         size_t n;
         struct text_pool texts;
         struct {
@@ -29,24 +39,91 @@ static bool is_idle(const struct query_figures *f) {
         return query_figures_are_idle(f);
 }
 
+/* The place of a weight among the joined ones: that of the metric is the first. */
+static size_t place_of(const struct table *t, enum weight w) {
+        return w == t->weight ? 0 : w < t->weight ? w + 1u : (size_t)w;
+}
+
+/* What a row has of a weight; NULL: nothing. */
+static const struct query_group *has(const struct table *t, size_t row, enum weight w) {
+        return t->joined->rows[t->joined_idx[row] * N_WEIGHTS + place_of(t, w)];
+}
+
+/* The metric's, else any other's. */
+static const struct query_group *any_of(const struct table *t, size_t joined_idx) {
+        const struct query_group *const *all = &t->joined->rows[joined_idx * N_WEIGHTS];
+
+        for (size_t i = 0; i < N_WEIGHTS; i++)
+                if (all[i])
+                        return all[i];
+        return NULL;
+}
+
+static bool is_idle_row(const struct table *t, size_t joined_idx) {
+        for (size_t i = 0; i < N_WEIGHTS; i++) {
+                const struct query_group *g = t->joined->rows[joined_idx * N_WEIGHTS + i];
+
+                if (g && (!is_idle(&g->self) || !is_idle(&g->total)))
+                        return false;
+        }
+        return true;
+}
+
 /* Those that have any of any metric: each column sorts. */
 static void choose_rows(struct table *t) {
         size_t max = t->k->asked->n_rows;
 
-        t->rows = calloc(t->groups->n + 1, sizeof(t->rows[0]));
-        if (!t->rows)
+        t->joined = query_join_groups(t->of, N_WEIGHTS);
+        t->rows = calloc(t->joined->n + 1, sizeof(t->rows[0]));
+        t->joined_idx = calloc(t->joined->n + 1, sizeof(t->joined_idx[0]));
+        if (!t->rows || !t->joined_idx)
                 abort();
-        for (size_t i = 0; i < t->groups->n && t->n < max; i++)
-                if (!is_idle(&t->groups->rows[i].self) || !is_idle(&t->groups->rows[i].total))
-                        t->rows[t->n++] = &t->groups->rows[i];
+        for (size_t i = 0; i < t->joined->n && t->n < max; i++)
+                if (!is_idle_row(t, i)) {
+                        t->joined_idx[t->n] = i;
+                        t->rows[t->n++] = any_of(t, i);
+                }
 }
 
 static size_t count_rows(const struct table *t) {
         size_t n = 0;
 
-        for (size_t i = 0; i < t->groups->n; i++)
-                n += !is_idle(&t->groups->rows[i].self) || !is_idle(&t->groups->rows[i].total);
+        for (size_t i = 0; i < t->joined->n; i++)
+                n += !is_idle_row(t, i);
         return n;
+}
+
+static const enum query_metric weight_metrics[N_WEIGHTS] = {
+        [WEIGHT_MEMORY] = QUERY_PEAK,
+        [WEIGHT_CPU] = QUERY_CPU,
+        [WEIGHT_BLOCKED] = QUERY_BLOCKED,
+};
+
+/* Call paths are of one weight: what allocates ends in an allocator. Sizes are of blocks. */
+static bool may_stand_beside(const struct table *t, enum weight w) {
+        bool is_time = w != WEIGHT_MEMORY;
+
+        return w != t->weight && t->by != QUERY_BY_SITE && t->by != QUERY_BY_SIZE &&
+               t->metric != QUERY_MAPPED && query_has_ticks(t->k->q) &&
+               (is_time || !query_is_of_time(t->k->q));
+}
+
+/* Filters on single blocks leave time out. */
+static int ask_beside(struct table *t, enum weight w, struct err *reterr) {
+        const struct query_group_options o = {.by = t->by,
+                                              .metric = weight_metrics[w],
+                                              .is_full = t->k->asked->request.full};
+        struct query_scope scope = t->k->resolved.scope;
+        struct err e = {0};
+        int r;
+
+        scope.of_time = query_metric_time(o.metric);
+        r = query_group(t->k->q, &scope, &o, &t->owned[w], &e);
+        if (r == -EINVAL)
+                return 0;
+        if (r < 0)
+                *reterr = e;
+        return r;
 }
 
 static int ask(struct table *t, struct err *reterr) {
@@ -60,10 +137,15 @@ static int ask(struct table *t, struct err *reterr) {
                 r = query_history(k->q, &k->resolved.scope, &o, k->asked->n_sparks, SPARK_COLUMNS,
                                   0, &t->history, reterr);
                 t->groups = r >= 0 ? t->history->groups : NULL;
-                return r;
+        } else {
+                r = query_group(k->q, &k->resolved.scope, &o, &t->owned[t->weight], reterr);
+                t->groups = t->owned[t->weight];
         }
-        r = query_group(k->q, &k->resolved.scope, &o, &t->owned, reterr);
-        t->groups = t->owned;
+        for (unsigned w = 0; w < N_WEIGHTS; w++) {
+                if (r >= 0 && may_stand_beside(t, w))
+                        r = ask_beside(t, w, reterr);
+                t->of[place_of(t, w)] = w == t->weight ? t->groups : t->owned[w];
+        }
         return r;
 }
 
@@ -80,6 +162,7 @@ static const char *filter_of(enum query_by by) {
         case QUERY_BY_PROCESS: return "process";
         case QUERY_BY_LINE:
         case QUERY_BY_CRATE:
+        case QUERY_BY_COMPONENT:
         case QUERY_N_BY: break;
         }
         return NULL;
@@ -130,6 +213,7 @@ static void add_key(const struct table *t, const struct query_group *g, struct s
                 break;
         case QUERY_BY_LINE:
         case QUERY_BY_CRATE:
+        case QUERY_BY_COMPONENT:
         case QUERY_N_BY: break;
         }
 }
@@ -180,39 +264,73 @@ static void put_names(struct table *t) {
         PUT_COLUMN(t, "call_paths", t->rows[i]->n_sites);
 }
 
-static void put_self(struct table *t) {
-        PUT_COLUMN(t, "peak_bytes", t->rows[i]->self.peak_bytes);
-        PUT_COLUMN(t, "peak_blocks", t->rows[i]->self.peak_blocks);
-        PUT_COLUMN(t, "end_bytes", t->rows[i]->self.end_bytes);
-        PUT_COLUMN(t, "end_blocks", t->rows[i]->self.end_blocks);
-        PUT_COLUMN(t, "allocated_bytes", t->rows[i]->self.alloc_bytes);
-        PUT_COLUMN(t, "count", t->rows[i]->self.n_allocs);
-        PUT_COLUMN(t, "temporary", t->rows[i]->self.n_temporary);
-        PUT_COLUMN(t, "growth_bytes", t->rows[i]->self.end_bytes - t->rows[i]->self.begin_bytes);
+static int64_t peak_bytes(const struct query_figures *f) {
+        return f->peak_bytes;
+}
+static int64_t peak_blocks(const struct query_figures *f) {
+        return f->peak_blocks;
+}
+static int64_t end_bytes(const struct query_figures *f) {
+        return f->end_bytes;
+}
+static int64_t end_blocks(const struct query_figures *f) {
+        return f->end_blocks;
+}
+static int64_t allocated(const struct query_figures *f) {
+        return (int64_t)f->alloc_bytes;
+}
+static int64_t n_allocated(const struct query_figures *f) {
+        return (int64_t)f->n_allocs;
+}
+static int64_t n_temporary(const struct query_figures *f) {
+        return (int64_t)f->n_temporary;
+}
+static int64_t growth(const struct query_figures *f) {
+        return f->end_bytes - f->begin_bytes;
 }
 
-static void put_total(struct table *t) {
-        PUT_COLUMN(t, "total_peak_bytes", t->rows[i]->total.peak_bytes);
-        PUT_COLUMN(t, "total_peak_blocks", t->rows[i]->total.peak_blocks);
-        PUT_COLUMN(t, "total_end_bytes", t->rows[i]->total.end_bytes);
-        PUT_COLUMN(t, "total_end_blocks", t->rows[i]->total.end_blocks);
-        PUT_COLUMN(t, "total_allocated_bytes", t->rows[i]->total.alloc_bytes);
-        PUT_COLUMN(t, "total_count", t->rows[i]->total.n_allocs);
-        PUT_COLUMN(t, "total_temporary", t->rows[i]->total.n_temporary);
-        PUT_COLUMN(t, "total_growth_bytes",
-                   t->rows[i]->total.end_bytes - t->rows[i]->total.begin_bytes);
-}
+/* Time is an allocation of nanoseconds, samples are how many: query/spent_time.h. */
+static const struct {
+        const char *key;
+        enum weight weight;
+        int64_t (*get)(const struct query_figures *f);
+} figure_columns[] = {
+        {"peak_bytes", WEIGHT_MEMORY, peak_bytes},
+        {"peak_blocks", WEIGHT_MEMORY, peak_blocks},
+        {"end_bytes", WEIGHT_MEMORY, end_bytes},
+        {"end_blocks", WEIGHT_MEMORY, end_blocks},
+        {"allocated_bytes", WEIGHT_MEMORY, allocated},
+        {"count", WEIGHT_MEMORY, n_allocated},
+        {"temporary", WEIGHT_MEMORY, n_temporary},
+        {"growth_bytes", WEIGHT_MEMORY, growth},
+        {"cpu_ns", WEIGHT_CPU, allocated},
+        {"cpu_samples", WEIGHT_CPU, n_allocated},
+        {"blocked_ns", WEIGHT_BLOCKED, allocated},
+};
 
-static void put_no_total(struct json *j) {
-        static const char *const keys[] = {"peak_bytes", "peak_blocks",     "end_bytes",
-                                           "end_blocks", "allocated_bytes", "count",
-                                           "temporary",  "growth_bytes"};
+/* null: of this metric nothing was asked, or nobody knows it. */
+static void put_figures(struct table *t, bool is_total) {
+        bool has_totals = show_groups_have_totals(t->by);
+        struct json *j = &t->k->j;
         struct str key = {0};
 
-        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        for (size_t c = 0; c < ARRAY_SIZE(figure_columns); c++) {
+                enum weight w = figure_columns[c].weight;
+
                 str_clear(&key);
-                str_addf(&key, "total_%s", keys[i]);
-                answer_put_null(j, str_text(&key));
+                str_addf(&key, "%s%s", is_total ? "total_" : "", figure_columns[c].key);
+                json_key(j, str_text(&key));
+                if (!t->of[place_of(t, w)] || (is_total && !has_totals)) {
+                        json_null(j);
+                        continue;
+                }
+                json_array(j);
+                for (size_t i = 0; i < t->n; i++) {
+                        const struct query_group *g = has(t, i, w);
+
+                        json_int(j, g ? figure_columns[c].get(is_total ? &g->total : &g->self) : 0);
+                }
+                json_end(j);
         }
         str_done(&key);
 }
@@ -221,13 +339,16 @@ static void put_errors(struct table *t) {
         struct json *j = &t->k->j;
 
         json_key(j, "error");
-        if (!query_sample_bytes(t->k->q)) {
+        if (!query_sample_bytes(t->k->q) && t->weight == WEIGHT_MEMORY) {
                 json_null(j);
                 return;
         }
         json_array(j);
-        for (size_t i = 0; i < t->n; i++)
-                json_double(j, query_figures_error(&t->rows[i]->self, t->metric), 1);
+        for (size_t i = 0; i < t->n; i++) {
+                const struct query_group *g = has(t, i, t->weight);
+
+                json_double(j, g ? query_figures_error(&g->self, t->metric) : 0, 1);
+        }
         json_end(j);
 }
 
@@ -243,10 +364,12 @@ static void put_sparks(struct table *t) {
         json_end(j);
         json_key(j, "spark_live_bytes");
         json_array(j);
-        for (size_t g = 0; h && g < t->n && (size_t)(t->rows[g] - h->groups->rows) < h->n_groups;
-             g++) {
-                size_t row = (size_t)(t->rows[g] - h->groups->rows);
+        for (size_t g = 0; h && g < t->n; g++) {
+                const struct query_group *of = has(t, g, t->weight);
+                size_t row = of ? (size_t)(of - h->groups->rows) : SIZE_MAX;
 
+                if (row >= h->n_groups)
+                        break;
                 json_array(j);
                 for (size_t i = 0; i < h->n_columns; i++)
                         json_int(j, h->live_bytes[row * h->n_columns + i]);
@@ -283,11 +406,8 @@ static void put_table(struct table *t) {
         put_whole(t);
         show_put_totals(j, "totals", t->k->q, &t->groups->answer->totals);
         put_names(t);
-        put_self(t);
-        if (show_groups_have_totals(t->by))
-                put_total(t);
-        else
-                put_no_total(j);
+        put_figures(t, false);
+        put_figures(t, true);
         put_errors(t);
         put_sparks(t);
         json_end(j);
@@ -298,7 +418,10 @@ int answer_table(struct question *k, struct err *reterr) {
                           .by = k->asked->request.shape == REQUEST_GROUPS
                                         ? k->asked->request.group_by
                                         : QUERY_BY_SITE,
-                          .metric = k->resolved.metric};
+                          .metric = k->resolved.metric,
+                          .weight = k->resolved.metric == QUERY_CPU       ? WEIGHT_CPU
+                                    : k->resolved.metric == QUERY_BLOCKED ? WEIGHT_BLOCKED
+                                                                          : WEIGHT_MEMORY};
         int r = ask(&t, reterr);
 
         if (r >= 0) {
@@ -308,8 +431,11 @@ int answer_table(struct question *k, struct err *reterr) {
                 text_pool_done(&t.texts);
         }
         free(t.rows);
+        free(t.joined_idx);
         free(t.names);
-        query_groups_free(t.owned);
+        query_joined_free(t.joined);
+        for (size_t i = 0; i < N_WEIGHTS; i++)
+                query_groups_free(t.owned[i]);
         query_history_free(t.history);
         return r;
 }

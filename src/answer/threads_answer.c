@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "answer/answers.h"
+#include "query/thread_time.h"
 #include "show/show_json.h"
 
 struct crowd {
@@ -10,6 +11,7 @@ struct crowd {
         struct query_thread *threads;
         size_t n_threads;
         bool has_figures;
+        struct query_thread_time *times; /* by the view's threads; NULL: nobody looked */
         struct query_mapping *mappings;
         size_t n_mappings;
         struct query_mapped mapped;
@@ -17,21 +19,29 @@ struct crowd {
 
 static int ask(struct crowd *c, struct question *k, struct err *reterr) {
         uint64_t max_events = k->asked->request.full ? UINT64_MAX : ANSWER_MAX_EVENTS;
-        const struct query_scope *scope = &k->resolved.scope;
-        int r = query_ask(k->q, scope, &c->answer, reterr);
+        struct query_scope scope = k->resolved.scope;
+        int r;
 
+        scope.of_time = QUERY_NO_TIME; /* which is told in any case */
+        r = query_ask(k->q, &scope, &c->answer, reterr);
         if (r >= 0)
                 r = query_threads(k->q, &c->answer->scope, max_events, &c->threads, &c->n_threads,
                                   &c->has_figures, reterr);
+        if (r >= 0)
+                r = query_thread_times(k->q, &c->answer->scope, &c->times, reterr);
         if (r >= 0)
                 r = query_mappings(k->q, &c->answer->scope, &c->mappings, &c->n_mappings,
                                    &c->mapped, reterr);
         return r;
 }
 
-static int compare_threads(const void *a, const void *b) {
+/* Those that ran most first, where somebody looked. */
+static int compare_threads(const void *a, const void *b, void *ctx) {
+        const struct query_thread_time *times = ((struct crowd *)ctx)->times;
         const struct query_thread *x = a, *y = b;
 
+        if (times && times[x->thread].cpu_ns != times[y->thread].cpu_ns)
+                return times[x->thread].cpu_ns > times[y->thread].cpu_ns ? -1 : 1;
         if (x->n_allocs != y->n_allocs)
                 return x->n_allocs > y->n_allocs ? -1 : 1;
         return x->thread < y->thread ? -1 : x->thread > y->thread;
@@ -54,6 +64,15 @@ static uint64_t process_end_ns(const struct question *k, uint32_t process) {
         return p && p->has_end ? MIN(p->end.end_ns, k->v->end_ns) : k->v->end_ns;
 }
 
+static void put_time(struct json *j, const struct query_thread_time *t) {
+        if (!t)
+                return;
+        /* to the nanosecond: they add up to what other answers have */
+        json_put_double(j, "cpu_s", answer_seconds(t->cpu_ns), 9);
+        json_put_double(j, "blocked_s", answer_seconds(t->blocked_ns), 9);
+        json_put_double(j, "ready_s", answer_seconds(t->ready_ns), 9);
+}
+
 static void put_thread(struct json *j, const struct question *k, const struct crowd *c,
                        const struct query_thread *t) {
         const struct trace_thread_info *info = &k->v->threads[t->thread];
@@ -71,6 +90,7 @@ static void put_thread(struct json *j, const struct question *k, const struct cr
                 json_put_uint(j, "temporary_allocations", t->n_temporary);
                 json_put_uint(j, "freed_for_others", t->n_foreign_frees);
         }
+        put_time(j, c->times ? &c->times[t->thread] : NULL);
         json_end(j);
 }
 
@@ -92,6 +112,20 @@ static void put_note(struct json *j, const struct question *k, const struct crow
                         "Figures of threads are estimates from samples; allocations and frees of processes are exact if nothing is filtered and the window is the whole recording.");
         else
                 json_null(j);
+}
+
+/* Of all its threads. */
+static struct query_thread_time time_of_process(const struct question *k, const struct crowd *c,
+                                                uint32_t process) {
+        struct query_thread_time sum = {0};
+
+        for (uint32_t i = 0; i < k->v->n_threads; i++)
+                if (k->v->threads[i].start.process == process) {
+                        sum.cpu_ns += c->times[i].cpu_ns;
+                        sum.blocked_ns += c->times[i].blocked_ns;
+                        sum.ready_ns += c->times[i].ready_ns;
+                }
+        return sum;
 }
 
 static void put_processes(struct json *j, const struct question *k, const struct crowd *c) {
@@ -118,6 +152,11 @@ static void put_processes(struct json *j, const struct question *k, const struct
                         answer_put_null(j, "totals");
                 else
                         show_put_totals(j, "totals", NULL, &a->processes[i]);
+                if (c->times) {
+                        struct query_thread_time t = time_of_process(k, c, i);
+
+                        put_time(j, &t);
+                }
                 json_end(j);
         }
         json_end(j);
@@ -132,7 +171,7 @@ int answer_threads(struct question *k, struct err *reterr) {
 
         if (r >= 0) {
                 if (c.n_threads > 1)
-                        qsort(c.threads, c.n_threads, sizeof(c.threads[0]), compare_threads);
+                        qsort_r(c.threads, c.n_threads, sizeof(c.threads[0]), compare_threads, &c);
                 json_object(j);
                 json_put_string(j, "schema", "silt.threads/1");
                 answer_put_bool(j, "has_figures", c.has_figures);
@@ -151,6 +190,7 @@ int answer_threads(struct question *k, struct err *reterr) {
         }
         query_answer_free(c.answer);
         free(c.threads);
+        free(c.times);
         free(c.mappings);
         return r;
 }

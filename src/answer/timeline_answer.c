@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Live bytes, resident memory and rates over time: silt.timeline/1. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "answer/answers.h"
+#include "query/rates.h"
+#include "query/spent_time.h"
 
 /* Each moment of a history costs a look at every call path. */
 enum { COARSE_MOMENTS = 100 };
@@ -13,11 +16,37 @@ struct lines {
         struct query_column *columns;
         struct query_rate *rates;
         bool has_rates;
+        double *cpu_ns, *blocked_ns;   /* NULL: nobody looked */
         struct query_history *history; /* NULL: not asked for */
 };
 
 static uint64_t max_events(const struct question *k) {
         return k->asked->is_coarse ? 0 : ANSWER_MAX_EVENTS;
+}
+
+/* NULL where nobody looked, or the filter is on single blocks. */
+static int ask_time(struct lines *l, struct question *k, enum query_time of, double **ret,
+                    struct err *reterr) {
+        struct query_scope scope = k->resolved.scope;
+        struct err e = {0};
+        int r;
+
+        if (!query_has_ticks(k->q))
+                return 0;
+        scope.of_mappings = false;
+        scope.of_time = of;
+        *ret = calloc(l->n, sizeof((*ret)[0]));
+        if (!*ret)
+                abort();
+        r = query_time_columns(k->q, &scope, l->n, *ret, &e);
+        if (r == -EINVAL) {
+                free(*ret);
+                *ret = NULL;
+                return 0;
+        }
+        if (r < 0)
+                *reterr = e;
+        return r;
 }
 
 static int ask(struct lines *l, struct question *k, struct err *reterr) {
@@ -29,6 +58,7 @@ static int ask(struct lines *l, struct question *k, struct err *reterr) {
 
         l->n = k->asked->n_columns;
         l->scope = k->resolved.scope;
+        l->scope.of_time = QUERY_NO_TIME; /* memory and time are told in any case */
         l->columns = calloc(l->n, sizeof(l->columns[0]));
         l->rates = calloc(l->n, sizeof(l->rates[0]));
         if (!l->columns || !l->rates)
@@ -36,8 +66,12 @@ static int ask(struct lines *l, struct question *k, struct err *reterr) {
         r = query_timeline(k->q, &l->scope, l->n, max_events(k), l->columns, reterr);
         if (r >= 0)
                 r = query_rates(k->q, &l->scope, l->n, l->rates, &l->has_rates, reterr);
+        if (r >= 0)
+                r = ask_time(l, k, QUERY_CPU_TIME, &l->cpu_ns, reterr);
+        if (r >= 0)
+                r = ask_time(l, k, QUERY_BLOCKED_TIME, &l->blocked_ns, reterr);
         if (r >= 0 && k->asked->n_groups)
-                r = query_history(k->q, &l->scope, &by, k->asked->n_groups,
+                r = query_history(k->q, &k->resolved.scope, &by, k->asked->n_groups,
                                   k->asked->is_coarse ? MIN(l->n, (size_t)COARSE_MOMENTS) : l->n,
                                   max_events(k), &l->history, reterr);
         return r;
@@ -77,6 +111,22 @@ static void put_rates(struct json *j, const struct lines *l, const char *key, bo
                 json_double(j,
                             s > 0 ? (is_bytes ? l->rates[i].bytes : l->rates[i].n_allocs) / s : 0,
                             1);
+        }
+        json_end(j);
+}
+
+/* Seconds of it in each second: how many threads were so at a time. */
+static void put_time(struct json *j, const struct lines *l, const char *key, const double *in_ns) {
+        json_key(j, key);
+        if (!in_ns) {
+                json_null(j);
+                return;
+        }
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++) {
+                uint64_t ns = l->columns[i].end_ns - l->columns[i].begin_ns;
+
+                json_double(j, ns ? in_ns[i] / (double)ns : 0, 4);
         }
         json_end(j);
 }
@@ -140,11 +190,15 @@ int answer_timeline(struct question *k, struct err *reterr) {
                 put_live(j, &l);
                 put_rates(j, &l, "allocations_per_s", false);
                 put_rates(j, &l, "allocated_bytes_per_s", true);
+                put_time(j, &l, "threads_on_cpu", l.cpu_ns);
+                put_time(j, &l, "threads_blocked", l.blocked_ns);
                 put_groups(k, &l);
                 json_end(j);
         }
         free(l.columns);
         free(l.rates);
+        free(l.cpu_ns);
+        free(l.blocked_ns);
         query_history_free(l.history);
         return r;
 }

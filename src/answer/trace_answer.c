@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "answer/answers.h"
+#include "query/spent_time.h"
+#include "query/thread_time.h"
 #include "show/show_json.h"
 #include "show/view.h"
 #include "trace/limit.h"
@@ -107,17 +109,49 @@ static void put_processes(struct json *j, struct query *q, const struct query_an
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-static void put_names(struct json *j) {
+/* Those that it has figures of. */
+static void put_names(struct json *j, const struct query *q) {
         json_key(j, "metrics");
         json_array(j);
         for (unsigned m = 0; m < QUERY_N_METRICS; m++)
-                json_string(j, query_metric_name((enum query_metric)m));
+                if (query_metric_time(m) ? query_has_ticks(q) : !query_is_of_time(q))
+                        json_string(j, query_metric_name((enum query_metric)m));
         json_end(j);
         json_key(j, "group_by");
         json_array(j);
         for (unsigned by = 0; by < QUERY_N_BY; by++)
                 json_string(j, query_by_name((enum query_by)by));
         json_end(j);
+}
+
+/* Where the time went, in all; null: nobody looked. */
+static int put_time(struct json *j, struct query *q, struct err *reterr) {
+        const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
+        _cleanup_free_ struct query_thread_time *threads = NULL;
+        struct query_thread_time sum = {0};
+        int r = query_thread_times(q, &all, &threads, reterr);
+
+        if (r < 0)
+                return r;
+        if (!threads) {
+                answer_put_null(j, "time");
+                return 0;
+        }
+        for (size_t i = 0; i < query_view(q)->n_threads; i++) {
+                sum.cpu_ns += threads[i].cpu_ns;
+                sum.blocked_ns += threads[i].blocked_ns;
+                sum.ready_ns += threads[i].ready_ns;
+                sum.n_samples += threads[i].n_samples;
+        }
+        json_key(j, "time");
+        json_object(j);
+        answer_put_seconds(j, "cpu_s", sum.cpu_ns);
+        answer_put_seconds(j, "blocked_s", sum.blocked_ns);
+        answer_put_seconds(j, "ready_s", sum.ready_ns);
+        json_put_uint(j, "samples", sum.n_samples);
+        answer_put_bool(j, "is_all", query_is_of_time(q));
+        json_end(j);
+        return 0;
 }
 
 static int put_trace(struct json *j, struct query *q, const char *path, uint64_t version,
@@ -142,6 +176,8 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         json_put_string(j, "ended", show_ended_name(v->processes[query_main_process(q)].end.ended));
         answer_put_seconds(j, "detail_from_s", v->detail_from_ns);
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
+        answer_put_bool(j, "has_times", !(v->meta.flags & TRACE_LACKS_TIME));
+        answer_put_bool(j, "has_peak", !(v->meta.flags & TRACE_LACKS_PEAK));
         json_put_uint(j, "events", v->n_events);
         json_put_uint(j, "graphs", query_n_graphs(q));
         put_limits(j, q, is_growing);
@@ -155,8 +191,8 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         json_put_uint(j, "end_live_bytes", a->totals.end_bytes);
         json_put_uint(j, "peak_rss_bytes", a->totals.peak_rss_bytes);
         show_put_totals(j, "totals", q, &a->totals);
-        put_names(j);
-        return 0;
+        put_names(j, q);
+        return put_time(j, q, reterr);
 }
 
 int answer_trace(struct question *k, struct err *reterr) {

@@ -3,11 +3,14 @@
 #include <errno.h>
 
 #include "answer/answers.h"
+#include "bill/bill.h"
+#include "bill/heap_picture.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
 #include "keep/holders.h"
 #include "report/report.h"
 #include "source/source.h"
+#include "task/tasks.h"
 
 int answer_report(struct question *k, struct err *reterr) {
         k->options.is_brief = k->asked->is_coarse;
@@ -36,6 +39,32 @@ int answer_neighbours(struct question *k, struct err *reterr) {
         struct holders_neighbours of = {k->asked->graph, k->asked->group};
 
         return holders_write_neighbours(k->out, k->q, k->frames.names, &o, &of, reterr);
+}
+
+int answer_tasks(struct question *k, struct err *reterr) {
+        struct tasks_options o = {.view = k->options, .is_full = k->asked->request.full};
+
+        return tasks_write(k->out, k->q, k->frames.names, &o, reterr);
+}
+
+/* Resident memory is of processes: no condition on blocks divides it. */
+static int refuse_filters(const struct question *k, struct err *reterr) {
+        if (query_filter_is_empty(k->resolved.scope.filter))
+                return 0;
+        return err_set(reterr, -EINVAL,
+                       "resident memory is known for whole processes only: leave out the filters");
+}
+
+int answer_bill(struct question *k, struct err *reterr) {
+        int r = refuse_filters(k, reterr);
+
+        return r < 0 ? r : bill_write(k->out, k->q, k->frames.names, &k->options, reterr);
+}
+
+int answer_heap(struct question *k, struct err *reterr) {
+        int r = refuse_filters(k, reterr);
+
+        return r < 0 ? r : heap_tell(k->out, k->q, k->frames.names, &k->options, reterr);
 }
 
 /* ---- two sides ------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "attach/tracee.h"
 #include "attach/visible_copy.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "wire/attach_message.h"
 #include "wire/layout.h"
 #include "wire/patch_plan.h"
@@ -181,7 +182,7 @@ static int make_calls(struct attach *a, const struct attach_request *request, bo
         if (r == 0)
                 r = start_runtime(a, &c, request, is_again, reterr);
         caller_end(&c);
-        pause_ns = tracee_now_ns() - m->thread.ran_ns;
+        pause_ns = clock_now_ns() - m->thread.ran_ns;
         /* where there are more threads than processors it would have waited for one anyway */
         a->call_queued_ns = target_queued_ns(&a->target, m->thread.tid) - queued_ns;
         a->call_queued_ns = MIN(a->call_queued_ns, pause_ns);
@@ -222,12 +223,12 @@ int attach_open(struct attach *a, pid_t pid, struct err *reterr) {
 /* Where no thread is inside the runtime that was there before. */
 static int enter(struct attach *a, const struct attach_request *request, bool is_again,
                  struct err *reterr) {
-        uint64_t until_ns = tracee_now_ns() + (is_again ? ATTACH_LOOK_MS : ATTACH_MOMENT_MS) * MS;
+        uint64_t until_ns = clock_now_ns() + (is_again ? ATTACH_LOOK_MS : ATTACH_MOMENT_MS) * MS;
         bool is_entered = false;
         struct safepoint m;
         int r = 0;
 
-        for (unsigned again_ms = 1; r == 0 && tracee_now_ns() < until_ns; again_ms *= 2) {
+        for (unsigned again_ms = 1; r == 0 && clock_now_ns() < until_ns; again_ms *= 2) {
                 r = safepoint_find(&a->target, &a->code, a->walker, until_ns, &m, reterr);
                 if (r == -EPERM || r == -ESRCH || r == -ENOENT)
                         process_explain(a->target.pid, r, reterr);

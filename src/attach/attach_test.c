@@ -9,10 +9,16 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ucontext.h>
+#include <unistd.h>
 
 #include "attach/machine.h"
+#include "attach/runtime_check.h"
+#include "wire/identity_number.h"
+#include "wire/runtime_identity.h"
 
 static uint64_t word(const uint8_t *at) {
         uint64_t value;
@@ -367,13 +373,38 @@ static void test_kernel_agrees(void **state) {
         assert_int_equal(word(frame + seen.flags_off) & 0xffffffff, 4);
 }
 
+/* A library is looked through piece by piece: wherever the mark lies, a piece has all of it. */
+static void test_identity_anywhere(void **state) {
+        enum { N_BYTES = 200000 };
+        static uint8_t bytes[N_BYTES];
+        int fd = memfd_create("runtime", MFD_CLOEXEC);
+        char path[64];
+
+        (void)state;
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        for (size_t at = 65536 - 60; at < 65536 + 60; at++) {
+                struct wire_identity own = {.layouts = WIRE_IDENTITY};
+                struct err err = {0};
+
+                memcpy(own.mark, WIRE_IDENTITY_MARK, sizeof(own.mark));
+                memset(bytes, 0, sizeof(bytes));
+                memcpy(bytes + at, &own, sizeof(own));
+                assert_int_equal(pwrite(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+                assert_int_equal(runtime_check_file(path, &err), 0);
+        }
+        memset(bytes, 0, sizeof(bytes));
+        assert_int_equal(pwrite(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+        assert_int_equal(runtime_check_file(path, &(struct err){0}), -ELIBBAD);
+        close(fd);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_aarch64_frame), cmocka_unit_test(test_x86_64_frame),
                 cmocka_unit_test(test_calls),         cmocka_unit_test(test_again_aarch64),
                 cmocka_unit_test(test_again_x86_64),  cmocka_unit_test(test_failed),
                 cmocka_unit_test(test_kernel_agrees), cmocka_unit_test(test_failed_calls),
-                cmocka_unit_test(test_waits),
+                cmocka_unit_test(test_waits),         cmocka_unit_test(test_identity_anywhere),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

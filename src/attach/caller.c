@@ -12,6 +12,7 @@
 
 #include "attach/kill_point.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 enum {
         CALLER_ROOM_BYTES = 256 << 10,
@@ -110,7 +111,7 @@ static int hold_return(struct caller *c) {
         if (r == 0)
                 r = tracee_resume(t, false);
         if (r == 0)
-                r = tracee_wait(t, tracee_now_ns() + CALLER_SHORT_MS * UINT64_C(1000000));
+                r = tracee_wait(t, clock_now_ns() + CALLER_SHORT_MS * UINT64_C(1000000));
         return r < 0 ? r : t->stop == STOP_TRAP ? 0 : -EINTR;
 }
 
@@ -255,7 +256,7 @@ static int call_on(struct caller *c, uint64_t frame, uint64_t function, const ui
                 put_back(c);
                 return rescue(c, r, strerror(-r), reterr);
         }
-        return finish(c, run(c, frame, tracee_now_ns() + patience_ms * 1000000u), reterr);
+        return finish(c, run(c, frame, clock_now_ns() + patience_ms * 1000000u), reterr);
 }
 
 int caller_call(struct caller *c, uint64_t function, const uint64_t *args, unsigned n_args,
@@ -276,7 +277,7 @@ static int await_word(const struct caller *c, uint64_t addr, int32_t undone, uin
                         return -ESRCH;
                 if (now != undone)
                         return 0;
-                if (tracee_now_ns() >= until_ns)
+                if (clock_now_ns() >= until_ns)
                         return -ETIMEDOUT;
                 sigtimedwait(&child, NULL, &moment);
         }
@@ -303,7 +304,7 @@ int caller_send(struct caller *c, uint64_t function, const uint64_t *args, unsig
         c->is_lost = true;
         tracee_let_go(&c->safepoint->thread);
         POINT("call/sent");
-        r = await_word(c, done_addr, undone, tracee_now_ns() + patience_ms * 1000000u);
+        r = await_word(c, done_addr, undone, clock_now_ns() + patience_ms * 1000000u);
         return r < 0 ? rescue(c, r, "a call in it took too long", reterr) : 0;
 }
 
@@ -431,7 +432,7 @@ int caller_syscall(struct caller *c, int64_t number, const uint64_t args[6], uin
                 put_back(c);
                 return rescue(c, r, strerror(-r), reterr);
         }
-        return finish(c, run_syscall(c, tracee_now_ns() + patience_ms * 1000000u), reterr);
+        return finish(c, run_syscall(c, clock_now_ns() + patience_ms * 1000000u), reterr);
 }
 
 void caller_end(struct caller *c) {

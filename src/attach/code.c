@@ -9,6 +9,8 @@
 #include "base/macros.h"
 #include "patch/allocator.h"
 
+enum { CODE_MAX_ALLOCATOR_BYTES = 4 << 20 }; /* a library with more code is not only an allocator */
+
 static bool is_named(const char *path, const char *name) {
         const char *slash = strrchr(path, '/');
 
@@ -30,12 +32,50 @@ static void add_allocators(struct code *c, const struct code_file *o, const stru
                     CODE_UNTOUCHED);
 }
 
-/* A file that cannot be read may have any allocator. */
-static void add_unknown(struct code *c, const struct target *t, const char *path) {
+static void add_file(struct code *c, const struct target *t, const char *path,
+                     enum code_kind kind) {
         for (size_t i = 0; i < t->maps.list.n; i++)
                 if (t->maps.list.items[i].is_code && !strcmp(t->maps.list.items[i].path, path))
-                        add(c, t->maps.list.items[i].begin, t->maps.list.items[i].end,
-                            CODE_UNTOUCHED);
+                        add(c, t->maps.list.items[i].begin, t->maps.list.items[i].end, kind);
+}
+
+static uint64_t code_bytes(const struct target *t, const char *path) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < t->maps.list.n; i++)
+                if (t->maps.list.items[i].is_code && !strcmp(t->maps.list.items[i].path, path))
+                        n += t->maps.list.items[i].end - t->maps.list.items[i].begin;
+        return n;
+}
+
+/* One of those that silt knows, whose names tell it apart from a program's own malloc. */
+static bool is_known_allocator(const struct allocators *a) {
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->list.items[i].family->own_names[0] && !a->list.items[i].family->mark)
+                        return true;
+        return false;
+}
+
+static bool is_malloc_within(const struct allocators *a) {
+        for (size_t i = 0; i < a->list.n; i++)
+                if (a->malloc_begin >= a->list.items[i].code_begin &&
+                    a->malloc_begin < a->list.items[i].code_end)
+                        return true;
+        return false;
+}
+
+/* dlopen calls malloc, which must not wait for a lock that its own thread holds. Where malloc is not the C library's, what it calls may have no names (a
+ * library from a package), and has malloc's own frame above it no more (a tail call): a library that is an allocator is left alone as a whole; of others,
+ * which may be a sanitizer's through which all calls go, and of a program that has one inside, as much is known as symbols tell. */
+static void add_malloc(struct code *c, const struct target *t, const char *path,
+                       const struct allocators *found) {
+        if (!found->malloc_begin)
+                return;
+        if (strcmp(path, t->exe) != 0 && is_known_allocator(found) &&
+            code_bytes(t, path) <= CODE_MAX_ALLOCATOR_BYTES)
+                add_file(c, t, path, CODE_UNTOUCHED);
+        else if (!found->has_symbol_table || !is_malloc_within(found))
+                add_file(c, t, path, CODE_DOUBTFUL);
 }
 
 static bool is_libc(const char *path) {
@@ -60,7 +100,7 @@ static void find_object(struct code *c, const struct target *t, const struct map
                 return;
         }
         code_file_close(&o);
-        add_unknown(c, t, first->path);
+        add_file(c, t, first->path, CODE_UNTOUCHED); /* it may have any allocator */
 }
 
 /* Nobody waits for it, as a program does for the recorder: on a busy machine the C library may take more than one turn. */
@@ -92,7 +132,9 @@ static void read_allocators(struct code *c, const struct target *t, object_list 
                 c->is_libc_unread |= is_libc(objects->items[i].path) && files.items[i].r < 0;
                 add_allocators(c, &objects->items[i], &files.items[i].found);
                 if (files.items[i].r < 0)
-                        add_unknown(c, t, objects->items[i].path);
+                        add_file(c, t, objects->items[i].path, CODE_UNTOUCHED);
+                else if (!is_libc(objects->items[i].path))
+                        add_malloc(c, t, objects->items[i].path, &files.items[i].found);
                 c->has_libc |= is_libc(objects->items[i].path) && files.items[i].found.functions.n;
                 allocators_done(&files.items[i].found);
                 code_file_close(&objects->items[i]);

@@ -13,6 +13,7 @@ enum code_kind {
         CODE_OWN = 0,   /* the program's, and that of other libraries */
         CODE_LIBC,      /* interrupted only in a system call that waits */
         CODE_UNTOUCHED, /* ld.so, allocators, fork and the like, the runtime */
+        CODE_DOUBTFUL, /* of a file in which an allocator is, nobody knows where: interrupted only in a system call that waits, and not for a lock */
 };
 
 struct code_span {

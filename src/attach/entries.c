@@ -10,6 +10,7 @@
 #include "attach/safepoint.h"
 #include "attach/tracee.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "wire/attach_message.h"
 #include "wire/patch_plan.h"
 
@@ -55,7 +56,7 @@ static void crowd_let_go(struct crowd *c, const struct target *t, uint64_t *ret_
                         one->thread.stop = STOP_GONE;
                 }
         }
-        *ret_end_ns = tracee_now_ns();
+        *ret_end_ns = clock_now_ns();
         for (size_t i = 0; i < c->list.n; i++)
                 if (c->list.items[i].thread.stop != STOP_GONE)
                         safepoint_let_go(t, &c->list.items[i].thread, 0);
@@ -373,14 +374,14 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 uint64_t begin_ns, end_ns;
                 bool is_kept; /* from being done now */
 
-                r = crowd_stop(&c, t, tracee_now_ns() + stop_ms * MS);
+                r = crowd_stop(&c, t, clock_now_ns() + stop_ms * MS);
                 begin_ns = crowd_since_ns(&c);
                 POINT("entries/stopped");
                 is_kept = r == 0 && is_runtime_writing(e, t);
                 if (r == 0 && !is_kept) {
                         r = read_writes(e, t, &w, reterr);
                         look_at_list(e, t, is_back, &w);
-                        is_kept = r == 0 && !is_clear(&c, t, &w, tracee_now_ns() + stop_ms * MS);
+                        is_kept = r == 0 && !is_clear(&c, t, &w, clock_now_ns() + stop_ms * MS);
                 }
                 if (r == 0 && !is_kept) {
                         see_room_left(e, &c, t);

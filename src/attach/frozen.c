@@ -23,6 +23,7 @@
 #include "attach/stopper.h"
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 enum {
         FROZEN_MAX_THREADS = 65536,
@@ -260,7 +261,7 @@ static int hear_all(struct frozen *f, const struct keeper *k, frozen_moment *at_
 
                 take_report(f, k->report);
                 at_moment(ctx, f);
-                f->is_moment_missed = tracee_now_ns() - k->report->moment_ns >
+                f->is_moment_missed = clock_now_ns() - k->report->moment_ns >
                                       FROZEN_MOMENT_MS * UINT64_C(1000000);
                 (void)!send(k->fd, &byte, 1, MSG_NOSIGNAL);
         }

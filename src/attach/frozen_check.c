@@ -15,6 +15,7 @@
 #include "attach/process_check.h"
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/memory_room.h"
 #include "base/units.h"
 
 enum {
@@ -152,6 +153,19 @@ static uint64_t group_bytes_left(const char *folder, bool is_old) {
         return left;
 }
 
+static uint64_t memory_left(pid_t pid) {
+        const struct memory_roots *roots = memory_roots();
+        uint64_t least = no_limit;
+        struct memory_group g;
+
+        if (!memory_group_find(pid, roots->proc, roots->cgroup, &g))
+                return no_limit;
+        do
+                least = MIN(least, group_bytes_left(g.folder, g.version == 1));
+        while (memory_group_rise(&g));
+        return least;
+}
+
 /* ---- each reason ------------------------------------------------------------------------------------- */
 
 static int check_kernel(const struct subject *s, struct err *reterr) {
@@ -241,7 +255,7 @@ static int check_memory(const struct subject *s, struct err *reterr) {
         if (need > left)
                 return refuse_memory(s, need, left, "this machine", "free so much, or add swap",
                                      reterr);
-        left = least_in_groups(s->pid, "memory", group_bytes_left);
+        left = memory_left(s->pid);
         if (need > left)
                 return refuse_memory(s, need, left, "its cgroup", "raise memory.max", reterr);
         if (read_number("/proc/sys/vm", "overcommit_memory") == 2) {
@@ -265,7 +279,7 @@ bool frozen_room(pid_t pid, struct frozen_room *ret) {
                 return false;
         ret->need_bytes = most_bytes(&s);
         ret->left_bytes = MIN((field(text, "MemAvailable:") + field(text, "SwapFree:")) << 10,
-                              least_in_groups(pid, "memory", group_bytes_left));
+                              memory_left(pid));
         return true;
 }
 

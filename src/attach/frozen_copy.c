@@ -10,6 +10,7 @@
 #include "attach/kill_point.h"
 #include "attach/process_check.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "wire/clock.h"
 
 #define MS UINT64_C(1000000)
@@ -25,12 +26,13 @@ enum {
         COPY_PAUSE_MS = 2,
         COPY_WATCH_MS = 250,       /* to see threads go to sleep whose time-out a stop ends */
         COPY_LONG_WATCH_MS = 1500, /* if there is no other thread */
+        COPY_SLEEP_MS = 100, /* for one of the threads to go to sleep, if none can make the call */
         COPY_CANDIDATES = 64,
         COPY_UNSHARE = 2, /* CLOSE_RANGE_UNSHARE */
 };
 
 static uint64_t in_ms(uint64_t ms) {
-        return tracee_now_ns() + ms * MS;
+        return clock_now_ns() + ms * MS;
 }
 
 /* ---- the copy ----------------------------------------------------------------------------------- */
@@ -200,7 +202,7 @@ static int clone_in(struct frozen_copy *c, struct caller *caller, uint64_t below
 static void note_moment(struct frozen_copy *c) {
         clock_wait_for_loads();
         c->moment_counter = clock_counter();
-        c->moment_ns = tracee_now_ns();
+        c->moment_ns = clock_now_ns();
 }
 
 /* Everybody stands still. 0: copied; 1: somebody did not. */
@@ -254,6 +256,8 @@ int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *step
                 r = target_refresh(c->target, reterr);
                 if (r < 0)
                         break;
+                if (watch.gives_in) /* at the last moment: they sleep for a short time */
+                        standstill_await_sleep(c->target, COPY_SLEEP_MS);
                 r = standstill_begin(&s, c->target, &watch, in_ms(stop_ms));
                 POINT("frozen/stopped");
                 since_ns = standstill_since_ns(&s);
@@ -334,13 +338,13 @@ int frozen_copy_collect(struct frozen_copy *c, struct err *reterr) {
         uint64_t until_ns = in_ms(COPY_COLLECT_MS), give_in_ns = in_ms(COPY_LONG_WATCH_MS);
         struct standstill_watch watch = {0};
 
-        while (c->inner_pid && tracee_now_ns() < until_ns && !process_is_over(c->target->pid)) {
+        while (c->inner_pid && clock_now_ns() < until_ns && !process_is_over(c->target->pid)) {
                 if (target_refresh(c->target, reterr) < 0)
                         break;
                 collect_in_any(c, &watch, true);
                 if (c->inner_pid)
                         collect_in_any(c, &watch, false);
-                watch.gives_in = tracee_now_ns() >= give_in_ns;
+                watch.gives_in = clock_now_ns() >= give_in_ns;
                 if (c->inner_pid)
                         tracee_pause(COPY_PAUSE_MS);
         }

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/machine.h"
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "patch/code_file.h"
 
 enum {
@@ -180,21 +180,14 @@ static void walk_all(const struct frozen *f, int fd) {
 
 /* ---- outside ----------------------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void read_frames(int fd, frozen_frame_list *ret) {
-        int64_t until_ms = now_ms() + WALK_TIME_S * 1000;
+        int64_t until_ms = (int64_t)clock_now_ms() + WALK_TIME_S * 1000;
         struct frozen_frame one;
         size_t have = 0;
 
         while (ret->n < MAX_ALL_FRAMES) {
                 struct pollfd p = {.fd = fd, .events = POLLIN};
-                int64_t left_ms = until_ms - now_ms();
+                int64_t left_ms = until_ms - (int64_t)clock_now_ms();
                 ssize_t n;
 
                 if (left_ms <= 0 || poll(&p, 1, (int)left_ms) == 0)

@@ -29,6 +29,7 @@
 #include "attach/frozen.h"
 #include "attach/frozen_check.h"
 #include "base/fs.h"
+#include "base/system_clock.h"
 
 enum { PAGE = 4096, N_LINKS = 6, N_COPIES = 8, UNKNOWN_USER = 65534 };
 
@@ -42,13 +43,6 @@ static struct seen *seen;
 
 /* Each thread copies its left neighbour's: none is ever greater than that. Private, each on a page of its own; those copied last are the last. */
 static _Atomic uint64_t *chain;
-
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int set_up(void **state) {
         seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -121,11 +115,11 @@ static void *pass_on(void *arg) {
 
 /* How long it was kept from looking at the clock. */
 static void *watch_clock(void *unused) {
-        uint64_t last_ns = now_ns();
+        uint64_t last_ns = clock_now_ns();
 
         (void)unused;
         while (!seen->is_over) {
-                uint64_t ns = now_ns();
+                uint64_t ns = clock_now_ns();
 
                 if (ns - last_ns > seen->longest_ns)
                         seen->longest_ns = ns - last_ns;
@@ -277,7 +271,7 @@ static void note_moment(void *ctx, const struct frozen *f) {
         uint64_t *times = ctx;
 
         times[0] = f->moment_ns;
-        times[1] = now_ns();
+        times[1] = clock_now_ns();
         times[2] = *link_at(0); /* of this process: nobody counts here */
         assert_true(f->copy > 0);
         assert_int_equal(f->mem_fd, -1);
@@ -285,7 +279,7 @@ static void note_moment(void *ctx, const struct frozen *f) {
 
 static void test_moment(void **state) {
         pid_t pid = start(run_chain);
-        uint64_t times[3] = {0}, begin_ns = now_ns();
+        uint64_t times[3] = {0}, begin_ns = clock_now_ns();
         struct err err = {0};
         struct frozen f;
 
@@ -491,8 +485,8 @@ static void test_kills(void **state) {
                         kill(silt, SIGKILL);
                 }
                 waitpid(silt, NULL, 0);
-                before = now_ns();
-                while (count_copies(pid) && now_ns() - before < UINT64_C(10000000000))
+                before = clock_now_ns();
+                while (count_copies(pid) && clock_now_ns() - before < UINT64_C(10000000000))
                         poll(NULL, 0, 1);
                 assert_int_equal(count_copies(pid), 0);
         }
@@ -590,18 +584,22 @@ static void run_few(void) {
 
 /* Whoever may have one process: the check says so, and where nobody checks, nothing has happened when the kernel does. */
 static void test_few_processes(void **state) {
-        struct err err = {0};
-        struct frozen f;
-        pid_t pid;
+        int r = -ETIMEDOUT;
 
         if (geteuid() != 0)
                 skip();
-        pid = start(run_few);
-        refused(pid, "its user may have 1 processes");
-        assert_int_equal(frozen_make(&f, pid, NULL, NULL, &err), -EAGAIN);
-        assert_non_null(strstr(err.text, "one more process"));
-        assert_int_equal(count_children(pid), 0);
-        finish(pid);
+        for (int i = 0; i < 5 && r == -ETIMEDOUT; i++) { /* a machine may be too busy for one */
+                struct err err = {0};
+                struct frozen f;
+                pid_t pid = start(run_few);
+
+                refused(pid, "its user may have 1 processes");
+                r = frozen_make(&f, pid, NULL, NULL, &err);
+                assert_true(r == -ETIMEDOUT || strstr(err.text, "one more process"));
+                assert_int_equal(count_children(pid), 0);
+                finish(pid);
+        }
+        assert_int_equal(r, -EAGAIN);
 }
 
 static void test_other_user(void **state) {

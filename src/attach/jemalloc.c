@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/jemalloc_tables.h"
+#include "attach/jemalloc_pages.h"
 #include "base/macros.h"
 
 enum {
@@ -17,6 +17,7 @@ enum {
         MAX_PLACES = 64,   /* where the table of arenas may begin */
         MAX_ANCHORS = 256, /* where an arena's bins may begin */
         N_TRIES = 50,      /* of an arena that changes while it is read */
+        N_PAGE_TRIES = 8,  /* of its pages, where the rest of it adds up */
         N_STEPS = 4 << 20, /* classes looked at: what was read once has no time-out */
 };
 
@@ -65,6 +66,8 @@ struct sums {
         uint64_t held_bytes, used_bytes;
         uint64_t n_large;
         uint32_t n_used_bins;
+        bool has_pages;
+        struct jemalloc_pages pages;
 };
 
 struct walk {
@@ -236,6 +239,18 @@ static bool find_first(struct walk *w, uint64_t at, unsigned n_tries) {
         return false;
 }
 
+static bool read_pages(struct walk *w, struct sums *ret) {
+        struct jemalloc_image image = {.bytes = w->image.bytes,
+                                       .active_off =
+                                               active_off(w, w->shape.layout, w->shape.mutex_bytes),
+                                       .bins_off = w->shape.bins_off,
+                                       .base = image_word(&w->image, w->shape.bins_off - 16),
+                                       .mutex_bytes = w->shape.mutex_bytes};
+
+        return w->shape.layout == &layouts[0] &&
+               jemalloc_pages_read(&w->words, &w->tables, &image, &ret->pages);
+}
+
 static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums *ret) {
         size_t bin_bytes = w->shape.layout->bin_bytes + w->shape.mutex_bytes;
         size_t n_bytes = w->shape.bins_off + w->tables.n_bins * bin_bytes;
@@ -244,7 +259,10 @@ static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums 
                 if (!read_image(w, at, index, n_bytes) || w->image.n_bytes != n_bytes ||
                     !is_base(w, image_word(&w->image, w->shape.bins_off - 16)))
                         return false;
-                if (add_up(w, &w->shape, ret))
+                if (!add_up(w, &w->shape, ret))
+                        continue;
+                ret->has_pages = read_pages(w, ret);
+                if (ret->has_pages || w->shape.layout != &layouts[0] || i + 1 >= N_PAGE_TRIES)
                         return true;
         }
         return false;
@@ -254,7 +272,7 @@ static bool read_arenas(struct walk *w, const uint64_t *table, unsigned n_tries,
                         struct jemalloc_found *ret) {
         struct sums sums;
 
-        *ret = (struct jemalloc_found){0};
+        *ret = (struct jemalloc_found){.has_pages = true};
         if (!find_first(w, table[0], n_tries))
                 return false;
         for (uint32_t i = 0; i < N_ARENAS; i++) {
@@ -264,6 +282,11 @@ static bool read_arenas(struct walk *w, const uint64_t *table, unsigned n_tries,
                         return false;
                 ret->held_bytes += sums.held_bytes;
                 ret->used_bytes += sums.used_bytes;
+                ret->has_pages &= sums.has_pages;
+                ret->own_bytes += sums.pages.own_bytes;
+                ret->retained_bytes += sums.pages.retained_bytes;
+                ret->resident_bytes +=
+                        sums.held_bytes + sums.pages.dirty_bytes + sums.pages.own_resident_bytes;
                 ret->n_arenas++;
         }
         return ret->held_bytes <= w->all_bytes;

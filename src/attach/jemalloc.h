@@ -16,6 +16,12 @@ struct jemalloc_found {
         uint64_t
                 used_bytes; /* of them: in blocks, those in threads' caches too: its stats.allocated */
         uint32_t n_arenas;
+        /* 5.3.0: what follows is known of all arenas */
+        bool has_pages;
+        uint64_t own_bytes; /* its stats.metadata */
+        uint64_t
+                resident_bytes; /* as it counts them, all of its pages that it did not give back: its stats.resident */
+        uint64_t retained_bytes; /* addresses that it keeps without memory: its stats.retained */
         bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
 };
 

@@ -14,6 +14,10 @@ enum {
         EXTENT_ADDR_OFF = 8,
         EXTENT_SIZE_OFF = 16,
         EXTENT_BITMAP_OFF = 64,
+        ARENA_BITS = 12, /* the lowest of its first word */
+        STATE_ACTIVE = 0,
+        STATE_DIRTY = 1,
+        STATE_MUZZY = 2,         /* then what has no memory any more */
         MAX_REGIONS = 1 << 13,   /* in a slab */
         AT_ONCE = 512,           /* words of a leaf that are read together */
         ZEROS_BEHIND = 4096,     /* words behind an entry of the root: most of them are 0 */
@@ -91,6 +95,13 @@ static void add_block(struct walk *w, uint64_t address, uint64_t size_bytes) {
         w->used_bytes += size_bytes;
 }
 
+static void add_free(struct walk *w, const struct extent *e, uint64_t address, uint64_t size_bytes,
+                     enum heap_free_kind kind) {
+        heap_frees_add(&w->list.frees,
+                       (struct heap_free){address, size_bytes, kind,
+                                          (uint32_t)bits_of(e->bits, 0, ARENA_BITS), 1});
+}
+
 /* A bit that is set is a region that is free. */
 static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
         const struct jemalloc_small *s = &w->tables.small[class];
@@ -107,6 +118,9 @@ static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
                                   w->tables.class_bytes[class]);
                 else if (n_free-- == 0)
                         return false;
+                else
+                        add_free(w, e, e->addr + i * w->tables.class_bytes[class],
+                                 w->tables.class_bytes[class], HEAP_FREE_SLAB);
         }
         return n_free == 0;
 }
@@ -132,9 +146,14 @@ static void add_base(struct walk *w, uint64_t at) {
 static bool add_extent(struct walk *w, const struct extent *e) {
         const struct layout *l = w->layout;
         unsigned class = (unsigned)bits_of(e->bits, l->class_bit, 8);
+        uint64_t state;
 
         add_base(w, e->at & -(uint64_t)BASE_BYTES);
-        if (bits_of(e->bits, l->state_bit, l->n_state_bits) != 0)
+        state = bits_of(e->bits, l->state_bit, l->n_state_bits);
+        if (state == STATE_DIRTY || state == STATE_MUZZY)
+                add_free(w, e, e->addr & -w->tables.page_bytes, e->size_bytes,
+                         state == STATE_DIRTY ? HEAP_FREE_DIRTY : HEAP_FREE_MUZZY);
+        if (state != STATE_ACTIVE)
                 return true; /* kept for later */
         vec_push(&w->extents,
                  (struct memory_span){e->addr & -w->tables.page_bytes,
@@ -316,6 +335,7 @@ static bool list_all(struct walk *w, const struct geometry *g, uint64_t used_byt
                 w->used_bytes = 0;
                 vec_clear(&w->list.blocks);
                 vec_clear(&w->list.own);
+                vec_clear(&w->list.frees);
                 vec_clear(&w->extents);
                 if (walk_tree(w, root) && w->used_bytes == used_bytes)
                         return true;
@@ -328,6 +348,8 @@ static void take_all(const struct walk *w, struct heap_list *ret) {
                 vec_push(&ret->blocks, w->list.blocks.items[i]);
         for (size_t i = 0; i < w->list.own.n; i++)
                 vec_push(&ret->own, w->list.own.items[i]);
+        for (size_t i = 0; i < w->list.frees.n; i++)
+                vec_push(&ret->frees, w->list.frees.items[i]);
 }
 
 bool jemalloc_list(const struct memory *m, const uint64_t *data, size_t n_words,

@@ -108,6 +108,9 @@ static void drop(const struct caches *c, struct heap_list *list) {
                         vec_push(&list->own, *stack);
                 else if (!map_get(&c->cached, b.address, &unused))
                         list->blocks.items[n++] = b;
+                else
+                        heap_frees_add(&list->frees, (struct heap_free){b.address, b.size_bytes,
+                                                                        HEAP_FREE_CACHED, 0, 1});
         }
         list->blocks.n = n;
 }

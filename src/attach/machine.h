@@ -74,7 +74,7 @@ struct machine {
         uint32_t vector_set; /* NT_PRFPREG, NT_X86_XSTATE */
         size_t n_regs_bytes;
         int64_t number_rt_sigreturn, number_mmap, number_clone, number_exit_group, number_wait4,
-                number_close_range;
+                number_close_range, number_futex, number_futex_waitv, number_restart;
         unsigned after_call_bytes;
         unsigned below_stack_bytes; /* that belong to a function below its stack pointer */
 

@@ -37,9 +37,11 @@ struct walk {
         const struct memory *memory;
         struct memory_span brk; /* the heap that grows by brk */
         struct memory_words words;
-        struct map free;                 /* chunks in lists that their own flags do not tell */
+        struct map free; /* chunks in lists that their own flags do not tell: free_in() of them */
         VEC(struct malloc_block) chunks; /* the whole of each, header and all, that may be in use */
         struct map heaps;                /* of arenas, that were walked */
+        uint32_t arena;                  /* that is walked, the main one being 0 */
+        uint32_t n_caches;               /* of threads, that were seen */
         uint64_t n_steps_left;           /* no more chunks fit */
         uint64_t n_words_left;           /* to be looked at: what leads round and round ends */
         struct malloc_heap *heap;
@@ -61,6 +63,20 @@ static uint64_t bytes_from(struct walk *w, uint64_t at) {
         return span ? span->end - at : 0;
 }
 
+enum { FREE_OWN = HEAP_FREE_N_KINDS }; /* malloc's own: no block, and not free either */
+
+static uint64_t free_in(uint32_t kind, uint32_t number) {
+        return (uint64_t)kind << 32 | number;
+}
+
+static void add_free(struct walk *w, uint64_t at, uint64_t n_bytes) {
+        bool is_top = at == w->heap->arenas.items[w->arena].top;
+
+        heap_frees_add(&w->heap->frees,
+                       (struct heap_free){at, n_bytes, is_top ? HEAP_FREE_TOP : HEAP_FREE_BIN,
+                                          w->arena, 1});
+}
+
 /* Up to `end`, where the last of them ends. A chunk is free if the next one says so. */
 static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
         while (at + MIN_CHUNK_BYTES <= end && w->n_steps_left) {
@@ -76,6 +92,8 @@ static void walk_chunks(struct walk *w, uint64_t at, uint64_t end) {
                 if (at + n_bytes < end && read_word(w, at + n_bytes + 8, &next_size) &&
                     next_size & FLAG_PREV_IN_USE)
                         vec_push(&w->chunks, (struct malloc_block){at, n_bytes});
+                else if (at + n_bytes < end || at == w->heap->arenas.items[w->arena].top)
+                        add_free(w, at, n_bytes);
                 at += n_bytes;
         }
         if (at + PAGE_BYTES < end)
@@ -166,12 +184,14 @@ static bool next_of(struct walk *w, uint64_t link, uint64_t *ret) {
         return true;
 }
 
-static void walk_fast(struct walk *w, const struct arena_place *a) {
+static void walk_fast(struct walk *w, uint32_t arena) {
+        const struct arena_place *a = &w->heap->arenas.items[arena];
+
         for (unsigned i = 0; i < ARENA_FAST_LISTS; i++)
                 for (uint64_t at = a->fast[i]; at && at % ALIGN_BYTES == 0;) {
                         bool is_new;
 
-                        *map_put(&w->free, at, 0, &is_new) = 1;
+                        *map_put(&w->free, at, 0, &is_new) = free_in(HEAP_FREE_FAST, arena);
                         if (!is_new || !next_of(w, at + HEADER_BYTES, &at))
                                 break;
                 }
@@ -203,7 +223,8 @@ static bool walk_cache(struct walk *w, const struct malloc_block *c, bool marks)
                             chunk_size(w, at - HEADER_BYTES) != (uint64_t)(i + 2) * ALIGN_BYTES)
                                 return false;
                         if (marks)
-                                *map_put(&w->free, at - HEADER_BYTES, 0, NULL) = 1;
+                                *map_put(&w->free, at - HEADER_BYTES, 0, NULL) =
+                                        free_in(HEAP_FREE_THREAD, w->n_caches);
                         if (!next_of(w, at, &at))
                                 return false;
                         n_all++;
@@ -214,15 +235,35 @@ static bool walk_cache(struct walk *w, const struct malloc_block *c, bool marks)
 
 static void find_free(struct walk *w) {
         for (size_t i = 0; i < w->heap->arenas.n; i++)
-                walk_fast(w, &w->heap->arenas.items[i]);
+                walk_fast(w, (uint32_t)i);
         for (size_t i = 0; i < w->chunks.n; i++)
                 /* the first chunk of the main heap is always one, be it empty */
                 if (walk_cache(w, &w->chunks.items[i], false)) {
                         walk_cache(w, &w->chunks.items[i], true);
-                        *map_put(&w->free, w->chunks.items[i].address, 0, NULL) = 1;
+                        *map_put(&w->free, w->chunks.items[i].address, 0, NULL) =
+                                free_in(FREE_OWN, 0);
+                        w->n_caches++;
                 }
         if (w->chunks.n && w->chunks.items[0].size_bytes == CACHE_CHUNK_BYTES)
-                *map_put(&w->free, w->chunks.items[0].address, 0, NULL) = 1;
+                *map_put(&w->free, w->chunks.items[0].address, 0, NULL) = free_in(FREE_OWN, 0);
+}
+
+/* What lists have is more than what was seen where an arena's memory has gaps. */
+static void add_rest(struct walk *w, const struct arenas_found *sums) {
+        uint64_t seen = 0, n_seen = 0;
+
+        for (size_t i = 0; i < w->heap->frees.n; i++)
+                if (w->heap->frees.items[i].kind != HEAP_FREE_THREAD) {
+                        seen += w->heap->frees.items[i].size_bytes;
+                        n_seen += w->heap->frees.items[i].n_blocks;
+                }
+        if (sums->free_bytes > seen)
+                heap_frees_add(&w->heap->frees,
+                               (struct heap_free){.size_bytes = sums->free_bytes - seen,
+                                                  .kind = HEAP_FREE_REST,
+                                                  .n_blocks = sums->n_free > n_seen
+                                                                      ? sums->n_free - n_seen
+                                                                      : 0});
 }
 
 /* ---- blocks that are mappings ------------------------------------------------------------------------------------- */
@@ -282,20 +323,28 @@ static void find_mapped(struct walk *w, const struct arenas_found *sums) {
 
 static void read_blocks(struct walk *w, const uint64_t *data, uint64_t addr, size_t n_words) {
         struct arenas_found sums;
-        uint64_t unused;
+        uint64_t in;
 
         walk_main(w, &w->heap->arenas.items[0]);
-        for (size_t i = 1; i < w->heap->arenas.n; i++)
+        for (size_t i = 1; i < w->heap->arenas.n; i++) {
+                w->arena = (uint32_t)i;
                 walk_other(w, &w->heap->arenas.items[i]);
+        }
         find_free(w);
         for (size_t i = 0; i < w->chunks.n; i++) {
                 const struct malloc_block *c = &w->chunks.items[i];
 
-                if (!map_get(&w->free, c->address, &unused))
+                if (!map_get(&w->free, c->address, &in))
                         vec_push(&w->heap->blocks, (struct malloc_block){c->address + HEADER_BYTES,
                                                                          c->size_bytes - 8});
+                else if (in >> 32 != FREE_OWN)
+                        heap_frees_add(&w->heap->frees,
+                                       (struct heap_free){c->address, c->size_bytes,
+                                                          (uint32_t)(in >> 32), (uint32_t)in, 1});
         }
-        if (!arenas_read(w->memory, addr, data, n_words, &sums))
+        if (arenas_read(w->memory, addr, data, n_words, &sums))
+                add_rest(w, &sums);
+        else
                 sums.has_mmapped = false;
         find_mapped(w, &sums);
 }
@@ -327,4 +376,5 @@ bool malloc_heap_walk(struct malloc_heap *h, const struct malloc_memory *m, bool
 void malloc_heap_done(struct malloc_heap *h) {
         vec_free(&h->arenas);
         vec_free(&h->blocks);
+        vec_free(&h->frees);
 }

@@ -87,6 +87,7 @@ static void tell_page(const struct walk *w, const struct layout *l, size_t off,
                 return;
         p.begin = w->at + (off - l->slices_off) / l->page_bytes * SLICE_BYTES;
         p.n_ever = (uint32_t)number_at(w, off + 10, 2);
+        p.n_room = (uint32_t)number_at(w, off + 12, 2);
         for (size_t i = 0; i < N_MIMALLOC_FREE; i++)
                 p.free[i] = number_at(w, off + l->free_offs[i], 8);
         p.free[MIMALLOC_FREED_BY_OTHERS] &= ~(uint64_t)3;

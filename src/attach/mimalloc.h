@@ -31,6 +31,7 @@ struct mimalloc_page {
         bool is_info; /* no page: what the segment knows of its pages */
         uint64_t block_bytes;
         uint32_t n_ever, n_used;        /* blocks: that were ever used, that are */
+        uint32_t n_room;                /* for so many, from the first one on */
         uint64_t free[N_MIMALLOC_FREE]; /* the first of each list; 0: it is empty */
         uint64_t first;                 /* block; 0: this version does not keep it */
         uint64_t

@@ -7,7 +7,7 @@
 #include "attach/mimalloc.h"
 #include "base/macros.h"
 
-enum { MAX_BLOCKS = 1 << 16, GUARANTEE_BYTES = 128, FIXED_BYTES = 384 };
+enum { MAX_BLOCKS = 1 << 16, FIXED_BYTES = 384 };
 
 /* Where the first block of a page is, in versions that do not keep it. */
 enum rule { RULE_KEPT, RULE_FIXED, RULE_BY_SIZE };
@@ -20,17 +20,11 @@ struct walk {
         uint8_t is_free[MAX_BLOCKS];
 };
 
+/* Versions that make it a multiple of the size keep it. */
 static uint64_t by_size_off(const struct mimalloc_page *p) {
-        uint64_t bytes = p->block_bytes, off = 0, adjust;
+        uint64_t bytes = p->block_bytes;
 
-        if (bytes < 8)
-                return 0;
-        if (bytes <= GUARANTEE_BYTES) {
-                adjust = bytes - p->begin % bytes;
-                if (adjust < bytes && p->n_bytes >= bytes + adjust)
-                        off = adjust;
-        }
-        return off + (bytes <= 64 ? 3 * bytes : bytes <= 512 ? bytes : 0);
+        return bytes < 8 ? 0 : bytes <= 64 ? 3 * bytes : bytes <= 512 ? bytes : 0;
 }
 
 static uint64_t first_of(const struct mimalloc_page *p, enum rule rule) {
@@ -50,7 +44,20 @@ static bool is_block(const struct mimalloc_page *p, enum rule rule, uint64_t at)
                (at - first) / p->block_bytes < p->n_ever;
 }
 
-/* Free blocks say by which rule the others are where they are. False: they do not, and it matters. */
+/* What is before the first block has no room: full pages, too, tell two rules apart. */
+static bool is_room(const struct mimalloc_page *p, enum rule rule) {
+        return p->n_room == (p->begin + p->n_bytes - first_of(p, rule)) / p->block_bytes;
+}
+
+static bool is_of_rule(const struct mimalloc_page *p, enum rule rule) {
+        for (size_t k = 0; k < ARRAY_SIZE(p->free); k++)
+                if (p->free[k] && !is_block(p, rule, p->free[k]))
+                        return false;
+        return first_of(p, RULE_FIXED) == first_of(p, RULE_BY_SIZE) || is_room(p, rule);
+}
+
+/* Free blocks say by which rule the others are where they are, and how many have room. One free block may be where both rules have one. False: they do not
+ * say it, and it matters. */
 static bool find_rule(struct walk *w) {
         bool is_possible[] = {false, true, true}, differ = false;
 
@@ -59,10 +66,8 @@ static bool find_rule(struct walk *w) {
 
                 is_possible[RULE_KEPT] |= p->first != 0;
                 differ |= p->n_used && first_of(p, RULE_FIXED) != first_of(p, RULE_BY_SIZE);
-                for (size_t k = 0; k < ARRAY_SIZE(p->free); k++)
-                        for (unsigned rule = RULE_FIXED; rule <= RULE_BY_SIZE; rule++)
-                                if (p->free[k] && !is_block(p, (enum rule)rule, p->free[k]))
-                                        is_possible[rule] = false;
+                for (unsigned rule = RULE_FIXED; rule <= RULE_BY_SIZE; rule++)
+                        is_possible[rule] &= is_of_rule(p, (enum rule)rule);
         }
         w->rule = is_possible[RULE_KEPT]    ? RULE_KEPT
                   : is_possible[RULE_FIXED] ? RULE_FIXED
@@ -85,13 +90,21 @@ static bool mark_list(struct walk *w, const struct mimalloc_page *p, uint64_t at
         return true;
 }
 
+static void add_free_block(struct walk *w, uint64_t address, uint64_t size_bytes) {
+        heap_frees_add(&w->list->frees,
+                       (struct heap_free){address, size_bytes, HEAP_FREE_BLOCK, 0, 1});
+}
+
 /* What other threads gave back is counted as in use until the owner takes it. */
 static bool add_page(struct walk *w, const struct mimalloc_page *p) {
         uint64_t first = first_of(p, w->rule);
         uint32_t n[ARRAY_SIZE(p->free)];
 
-        if (!p->n_used)
+        if (!p->n_used) {
+                heap_frees_add(&w->list->frees,
+                               (struct heap_free){p->begin, p->n_bytes, HEAP_FREE_PAGE, 0, 1});
                 return true;
+        }
         if (first < p->begin || !p->block_bytes || p->n_ever > MAX_BLOCKS ||
             first - p->begin + p->n_ever * p->block_bytes > p->n_bytes)
                 return false;
@@ -106,6 +119,8 @@ static bool add_page(struct walk *w, const struct mimalloc_page *p) {
                         struct heap_block b = {first + i * p->block_bytes, p->block_bytes};
 
                         vec_push(&w->list->blocks, b);
+                } else {
+                        add_free_block(w, first + i * p->block_bytes, p->block_bytes);
                 }
         return true;
 }
@@ -134,8 +149,11 @@ static void drop_list(struct walk *w, uint64_t at, size_t n_before) {
                 }
                 vec_push(&found, b);
         }
-        for (size_t i = 0; i < found.n; i++)
+        for (size_t i = 0; i < found.n; i++) {
+                if (found.items[i]->size_bytes) /* once */
+                        add_free_block(w, found.items[i]->address, found.items[i]->size_bytes);
                 found.items[i]->size_bytes = 0;
+        }
         vec_free(&found);
 }
 
@@ -176,7 +194,7 @@ static void on_page(void *ctx, const struct mimalloc_page *p) {
 bool mimalloc_list(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct heap_list *ret) {
         struct walk *w = calloc(1, sizeof(*w));
-        size_t n_blocks = ret->blocks.n, n_own = ret->own.n;
+        size_t n_blocks = ret->blocks.n, n_own = ret->own.n, n_frees = ret->frees.n;
         bool is_told;
 
         if (!w)
@@ -191,6 +209,7 @@ bool mimalloc_list(const struct memory *m, const uint64_t *data, size_t n_words,
         if (!is_told) {
                 ret->blocks.n = n_blocks;
                 ret->own.n = n_own;
+                ret->frees.n = n_frees;
         }
         vec_free(&w->pages);
         memory_words_free(&w->words);

@@ -99,7 +99,7 @@ static void test_pages(void **state) {
                         else if (i == 1)
                                 page[1] += UINT64_C(5000) << 16;
                         else if (i == 2)
-                                page[1] += UINT64_C(1) << 32;
+                                page[1] += UINT64_C(7) << 32;
                         else if (i == 3)
                                 mi_cookie(&fake, version, 0)[-1]--;
                         else
@@ -208,6 +208,19 @@ static void test_list(void **state) {
         }
 }
 
+/* How many blocks a page has room for. */
+static void put_room(unsigned segment, unsigned slice, uint64_t n_room) {
+        uint64_t *word = mi_slice(&fake, 0, segment, slice) + 1;
+
+        *word = (*word & ~(UINT64_C(0xffff) << 32)) | n_room << 32;
+}
+
+static void put_rooms_by_size(void) {
+        put_room(0, 1, 65536 / 64 - 3);
+        put_room(0, 100, 65536 / 16 - 3);
+        put_room(1, 1, 65536 / 1024);
+}
+
 /* Of another version: where the first block of a page is depends on its size. */
 static void test_list_by_size(void **state) {
         struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
@@ -218,6 +231,7 @@ static void test_list_by_size(void **state) {
         mi_slice(&fake, 0, 0, 1)[2] -= 384 - 3 * 64;
         mi_slice(&fake, 0, 0, 100)[2] -= 384 - 3 * 16;
         mi_slice(&fake, 0, 1, 1)[2] -= 384; /* blocks of 1,024 bytes */
+        put_rooms_by_size();
         assert_true(mi_list(&r, &list));
         assert_int_equal(list.blocks.n, 699 + 90 + 1 + 3 + 1);
         for (size_t i = 0; i < list.blocks.n; i++)
@@ -226,6 +240,81 @@ static void test_list_by_size(void **state) {
                 else if (list.blocks.items[i].size_bytes == 1024)
                         assert_int_equal(list.blocks.items[i].address % 1024, 0);
         heap_list_done(&list);
+}
+
+/* The one page with a free block has it where both rules have one, the others are full. */
+static void put_rules_that_meet(void) {
+        mi_fill(&fake, 0);
+        mi_slice(&fake, 0, 0, 1)[2] -= UINT64_C(690) * 64;
+        mi_slice(&fake, 0, 0, 100)[2] = 0;
+        mi_slice(&fake, 0, 1, 1)[1] -= 1 << 16;
+        mi_slice(&fake, 0, 1, 1)[2] = 0;
+}
+
+static bool has_block(const struct heap_list *list, uint64_t address) {
+        for (size_t i = 0; i < list->blocks.n; i++)
+                if (list->blocks.items[i].address == address)
+                        return true;
+        return false;
+}
+
+static void test_list_rules_meet(void **state) {
+        const uint64_t page = MI_FIRST + 65536, other = page + MI_SEGMENT_BYTES;
+
+        (void)state;
+        for (unsigned by_size = 0; by_size < 2; by_size++) {
+                struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                struct heap_list list = {0};
+                uint64_t last = page + (by_size ? 192 : 384) + UINT64_C(700) * 64;
+
+                put_rules_that_meet();
+                if (by_size)
+                        put_rooms_by_size();
+                assert_true(mi_list(&r, &list));
+                assert_int_equal(list.blocks.n, 699 + 90 + 1 + 3 + 1);
+                assert_true(has_block(&list, last) && !has_block(&list, last + 64));
+                assert_int_equal(has_block(&list, other), by_size);
+                assert_int_equal(has_block(&list, other + 384), !by_size);
+                heap_list_done(&list);
+        }
+}
+
+/* By size, a page of 96-byte blocks begins with one of them, which need not be at a multiple of 96. */
+static void test_list_by_size_odd(void **state) {
+        const uint64_t page = MI_FIRST + MI_SEGMENT_BYTES + 65536;
+        struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+        struct heap_list list = {0};
+
+        (void)state;
+        put_rules_that_meet();
+        put_rooms_by_size();
+        mi_slice(&fake, 0, 1, 1)[1] += 1 << 16;
+        mi_slice(&fake, 0, 1, 1)[2] = page + UINT64_C(4) * 96;
+        mi_slice(&fake, 0, 1, 1)[3] = 3 | UINT64_C(96) << 32;
+        put_room(1, 1, 65536 / 96 - 1);
+        assert_int_not_equal(page % 96, 0);
+        assert_true(mi_list(&r, &list));
+        for (uint64_t i = 0; i < 5; i++)
+                assert_int_equal(has_block(&list, page + i * 96), i >= 1 && i <= 3);
+        heap_list_done(&list);
+}
+
+/* Room that no rule has, or one rule in this page and another in that. */
+static void test_list_room_refuses(void **state) {
+        (void)state;
+        for (unsigned i = 0; i < 2; i++) {
+                struct mi_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+                struct heap_list list = {0};
+
+                put_rules_that_meet();
+                if (i == 0)
+                        put_room(0, 1, 65536 / 64 - 5);
+                else
+                        put_room(1, 1, 65536 / 1024);
+                assert_false(mi_list(&r, &list));
+                assert_int_equal(list.blocks.n + list.own.n, 0);
+                heap_list_done(&list);
+        }
 }
 
 static void test_list_refuses(void **state) {
@@ -257,12 +346,21 @@ static void test_list_refuses(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_list),         cmocka_unit_test(test_list_refuses),
-                cmocka_unit_test(test_list_by_size), cmocka_unit_test(test_whole),
-                cmocka_unit_test(test_likeness),     cmocka_unit_test(test_not_recognised),
-                cmocka_unit_test(test_pages),        cmocka_unit_test(test_between),
-                cmocka_unit_test(test_given_back),   cmocka_unit_test(test_empty),
-                cmocka_unit_test(test_change),       cmocka_unit_test(test_time_is_over),
+                cmocka_unit_test(test_list),
+                cmocka_unit_test(test_list_refuses),
+                cmocka_unit_test(test_list_by_size),
+                cmocka_unit_test(test_whole),
+                cmocka_unit_test(test_list_rules_meet),
+                cmocka_unit_test(test_list_by_size_odd),
+                cmocka_unit_test(test_list_room_refuses),
+                cmocka_unit_test(test_likeness),
+                cmocka_unit_test(test_not_recognised),
+                cmocka_unit_test(test_pages),
+                cmocka_unit_test(test_between),
+                cmocka_unit_test(test_given_back),
+                cmocka_unit_test(test_empty),
+                cmocka_unit_test(test_change),
+                cmocka_unit_test(test_time_is_over),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

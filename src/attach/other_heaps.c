@@ -22,17 +22,34 @@ static bool read_memory(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         return target_read(ctx, addr, ret, n_bytes);
 }
 
+/* Of the blocks from n_before on. */
+static void add_up(struct other_heaps *h, size_t n_before, unsigned which, const char *name) {
+        struct other_heap *to = &h->heaps[which];
+
+        to->name = name;
+        for (size_t i = n_before; i < h->list.blocks.n; i++) {
+                to->n_blocks++;
+                to->usable_bytes += h->list.blocks.items[i].size_bytes;
+        }
+}
+
 static void read_object(const struct memory *m, const uint64_t *data, size_t n_words,
                         struct other_heaps *ret) {
         struct jemalloc_found je;
         struct mimalloc_found mi;
         bool has_jemalloc = jemalloc_read(m, data, n_words, &je) || je.is_busy;
         bool has_mimalloc = mimalloc_read(m, data, n_words, &mi) || mi.is_busy;
+        size_t n = ret->list.blocks.n;
 
         if (has_jemalloc && !jemalloc_list(m, data, n_words, &ret->list))
                 ret->missing = "jemalloc";
+        else if (has_jemalloc)
+                add_up(ret, n, OTHER_JEMALLOC, "jemalloc");
+        n = ret->list.blocks.n;
         if (has_mimalloc && !mimalloc_list(m, data, n_words, &ret->list))
                 ret->missing = "mimalloc";
+        else if (has_mimalloc)
+                add_up(ret, n, OTHER_MIMALLOC, "mimalloc");
 }
 
 static void read_objects(const struct target *t, const struct memory *m, struct other_heaps *ret) {

@@ -6,8 +6,14 @@
 
 #include "attach/heap_list.h"
 
+enum { OTHER_JEMALLOC, OTHER_MIMALLOC, N_OTHER_HEAPS };
+
 struct other_heaps {
         struct heap_list list;
+        struct other_heap {
+                const char *name; /* NULL: it is not there */
+                uint64_t n_blocks, usable_bytes;
+        } heaps[N_OTHER_HEAPS];
         const char *
                 missing; /* an allocator that is there and has blocks, but cannot be listed; NULL: none */
 };

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "attach/target_objects.h"
 #include "attach/tracee.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 #define MS UINT64_C(1000000)
 
@@ -28,19 +28,12 @@ struct look {
         bool is_busy; /* an allocator changed whenever it was looked at */
 };
 
-static uint64_t cpu_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
-
 static bool look_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         struct look *l = ctx;
 
-        l->is_over |= tracee_now_ns() >= l->until_ns;
+        l->is_over |= clock_now_ns() >= l->until_ns;
         if (l->n_reads++ % PRIOR_READS == 0)
-                l->is_over |= cpu_ns() >= l->until_cpu_ns;
+                l->is_over |= clock_thread_cpu_ns() >= l->until_cpu_ns;
         return !l->is_over && target_read(l->target, addr, ret, n_bytes);
 }
 
@@ -73,6 +66,11 @@ static void look_into(struct look *l, const struct memory *memory, const uint64_
                 ret->jemalloc.held_bytes += je.held_bytes;
                 ret->jemalloc.used_bytes += je.used_bytes;
                 ret->jemalloc.n_arenas += je.n_arenas;
+                ret->jemalloc.has_pages =
+                        je.has_pages && (ret->jemalloc.has_pages || !ret->has_jemalloc);
+                ret->jemalloc.own_bytes += je.own_bytes;
+                ret->jemalloc.resident_bytes += je.resident_bytes;
+                ret->jemalloc.retained_bytes += je.retained_bytes;
                 ret->has_jemalloc = true;
         }
         if (mimalloc_read(memory, data, n_words, &mi)) {
@@ -120,10 +118,10 @@ static void look_once(struct look *l, bool is_first, struct prior *ret) {
 }
 
 void prior_look(struct target *t, struct prior *ret) {
-        uint64_t begin_ns = tracee_now_ns();
+        uint64_t begin_ns = clock_now_ns();
         struct look l = {.target = t,
                          .until_ns = begin_ns + PRIOR_MS * MS,
-                         .until_cpu_ns = cpu_ns() + PRIOR_CPU_MS * MS};
+                         .until_cpu_ns = clock_thread_cpu_ns() + PRIOR_CPU_MS * MS};
 
         *ret = (struct prior){0};
         for (unsigned i = 0; i < (l.is_busy ? PRIOR_BUSY_TRIES : PRIOR_TRIES); i++) {
@@ -132,5 +130,5 @@ void prior_look(struct target *t, struct prior *ret) {
                 if (l.is_over || (ret->has_arenas && !l.is_busy))
                         break;
         }
-        ret->took_ns = tracee_now_ns() - begin_ns;
+        ret->took_ns = clock_now_ns() - begin_ns;
 }

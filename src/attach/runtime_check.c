@@ -11,7 +11,10 @@
 #include "wire/identity_number.h"
 #include "wire/runtime_identity.h"
 
-enum { IDENTITY_MAX_BYTES = 16 << 20 }; /* of a file or a mapping that are looked through */
+enum {
+        IDENTITY_MAX_BYTES = 16 << 20, /* of a file or a mapping that are looked through */
+        IDENTITY_PIECE_BYTES = 64 << 10,
+};
 
 enum identity { IDENTITY_NONE = 0, IDENTITY_OTHER, IDENTITY_OWN };
 
@@ -25,11 +28,25 @@ static enum identity identity_in(const uint8_t *bytes, size_t n) {
         return found.layouts == WIRE_IDENTITY ? IDENTITY_OWN : IDENTITY_OTHER;
 }
 
+/* Piece by piece: fresh memory for all of it would take longer than reading. Pieces overlap, so that one of them has the whole
+ * mark. */
 static enum identity identity_at(int fd, uint64_t off, size_t n) {
-        _cleanup_free_ uint8_t *bytes = malloc(n);
-        ssize_t got = bytes ? fs_read_at(fd, bytes, n, off) : -ENOMEM;
+        const size_t overlap = sizeof(struct wire_identity) - 1;
+        _cleanup_free_ uint8_t *bytes = malloc(IDENTITY_PIECE_BYTES);
+        enum identity found = IDENTITY_NONE;
 
-        return got > 0 ? identity_in(bytes, (size_t)got) : IDENTITY_NONE;
+        for (size_t done = 0; bytes && done < n && !found;) {
+                size_t wanted = MIN(n - done, (size_t)IDENTITY_PIECE_BYTES);
+                ssize_t got = fs_read_at(fd, bytes, wanted, off + done);
+
+                if (got <= 0)
+                        break;
+                found = identity_in(bytes, (size_t)got);
+                if ((size_t)got < wanted)
+                        break;
+                done += wanted == n - done ? wanted : wanted - overlap;
+        }
+        return found;
 }
 
 int runtime_check_file(const char *path, struct err *reterr) {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sem.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 #define MS UINT64_C(1000000)
 
@@ -36,8 +36,10 @@ struct search {
         struct stack_walker *walker;
         VEC(struct seen) seen;
         uint64_t begin_ns;
-        bool is_in_call; /* the thread at hand was stopped in a system call that waits */
+        bool is_in_call;     /* the thread at hand was stopped in a system call that waits */
+        bool is_for_no_lock; /* and that call is none by which threads wait for each other */
         unsigned n_looked, n_unwound; /* threads whose stack was walked; to its end */
+        bool is_doubted; /* one of them was refused only because nobody knows where its allocator is */
 };
 
 /* A handler has run here and come back. Its frame is still below the stack pointer. */
@@ -55,7 +57,7 @@ static bool has_frame(const struct target *t, uint64_t sp, uint64_t pc) {
 }
 
 static struct seen *seen_of(struct search *f, pid_t tid, uint64_t n_switches) {
-        uint64_t now_ns = tracee_now_ns();
+        uint64_t now_ns = clock_now_ns();
         struct seen *s = NULL;
 
         for (size_t i = 0; i < f->seen.n; i++)
@@ -71,10 +73,13 @@ static struct seen *seen_of(struct search *f, pid_t tid, uint64_t n_switches) {
 }
 
 static bool on_frame(void *ctx, uint64_t addr, bool is_innermost, bool is_interrupted) {
-        const struct search *f = ctx;
+        struct search *f = ctx;
 
         switch (code_at(f->code, addr)) {
         case CODE_UNTOUCHED: return false;
+        case CODE_DOUBTFUL:
+                f->is_doubted |= !f->is_for_no_lock;
+                return !is_interrupted && f->is_for_no_lock;
         case CODE_LIBC: return !is_interrupted && (!is_innermost || f->is_in_call);
         case CODE_OWN: break;
         }
@@ -109,7 +114,7 @@ static bool is_same_sleep(const struct target *t, const struct safepoint *m,
 }
 
 static void set_time_left(struct safepoint *m, const struct safepoint_wait *w) {
-        uint64_t passed_ms = (tracee_now_ns() - w->since_ns) / MS, left_ms;
+        uint64_t passed_ms = (clock_now_ns() - w->since_ns) / MS, left_ms;
 
         if (m->again != AGAIN_LATE || w->timeout_arg < 0 ||
             (int32_t)w->call.args[w->timeout_arg] <= 0)
@@ -149,8 +154,12 @@ bool safepoint_hold(const struct target *t, struct safepoint *m, const struct sa
 /* The thread stands still. True: its moment is taken. */
 static bool take(struct search *f, struct safepoint *m, const struct safepoint_wait *w) {
         bool is_waiting = w->call.is_known && w->kind != WAIT_OTHER;
+        enum code_kind here;
 
         f->is_in_call = is_waiting;
+        f->is_for_no_lock = is_waiting && w->call.number != machine_own.number_futex &&
+                            w->call.number != machine_own.number_futex_waitv &&
+                            w->call.number != machine_own.number_restart;
         m->again = AGAIN_NONE;
         m->failed_pc = 0;
         m->ends_by_handler = false;
@@ -158,8 +167,9 @@ static bool take(struct search *f, struct safepoint *m, const struct safepoint_w
                 return false;
         if (is_waiting ? !safepoint_hold(f->target, m, w) : tracee_read(&m->thread, &m->state) < 0)
                 return false;
-        if (tracee_has_more(&m->thread) ||
-            (!is_waiting && code_at(f->code, machine_own.pc(&m->state)) != CODE_OWN))
+        here = is_waiting ? CODE_OWN : code_at(f->code, machine_own.pc(&m->state));
+        f->is_doubted |= here == CODE_DOUBTFUL;
+        if (tracee_has_more(&m->thread) || here != CODE_OWN)
                 return false;
         f->n_looked++;
         return stack_walk(f->walker, m->thread.tid, &m->state, on_frame, f);
@@ -184,7 +194,7 @@ bool safepoint_look(const struct target *t, pid_t tid, uint64_t n_switches,
                     struct safepoint_wait *ret) {
         *ret = (struct safepoint_wait){.timeout_arg = TIMEOUT_NONE,
                                        .n_switches = n_switches,
-                                       .since_ns = tracee_now_ns()};
+                                       .since_ns = clock_now_ns()};
         target_syscall(t, tid, &ret->call);
         if (!ret->call.is_known)
                 return false;
@@ -209,7 +219,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct safep
                         return 0;
                 seen = seen_of(f, tid, look.n_switches);
                 if (wait.kind == WAIT_INTERRUPTED && safepoint_has_time(&wait) &&
-                    !seen->began_here && tracee_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
+                    !seen->began_here && clock_now_ns() - f->begin_ns < MOMENT_GIVE_IN_MS * MS)
                         return 0;
                 wait.n_switches = seen->n_switches;
                 wait.since_ns = seen->since_ns;
@@ -217,7 +227,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct safep
         r = tracee_seize(&m->thread, tid);
         if (r < 0)
                 return r == -ESRCH ? 0 : r;
-        r = tracee_halt(&m->thread, tracee_now_ns() + MOMENT_STOP_MS * MS);
+        r = tracee_halt(&m->thread, clock_now_ns() + MOMENT_STOP_MS * MS);
         if (r == -ESRCH)
                 return 0;
         if (r < 0) {
@@ -230,7 +240,7 @@ static int try_thread(struct search *f, pid_t tid, bool is_running, struct safep
                 give_back(f->target, m);
         else
                 safepoint_let_go(f->target, &m->thread, safepoint_repair(f->target, &m->thread));
-        m->tried_ns += tracee_now_ns() - m->thread.ran_ns;
+        m->tried_ns += clock_now_ns() - m->thread.ran_ns;
         return 0;
 }
 
@@ -261,10 +271,7 @@ static bool is_any_alive(const struct target *t, const tids *threads) {
 
 int safepoint_find(const struct target *t, const struct code *code, struct stack_walker *walker,
                    uint64_t until_ns, struct safepoint *ret, struct err *reterr) {
-        struct search f = {.target = t,
-                           .code = code,
-                           .walker = walker,
-                           .begin_ns = tracee_now_ns()};
+        struct search f = {.target = t, .code = code, .walker = walker, .begin_ns = clock_now_ns()};
         tids threads = {0};
         int r = 0;
 
@@ -278,13 +285,18 @@ int safepoint_find(const struct target *t, const struct code *code, struct stack
                 r = try_all(&f, &threads, true, ret);
                 if (r == 0)
                         r = try_all(&f, &threads, false, ret);
-                if (r == 0 && tracee_now_ns() >= until_ns)
+                if (r == 0 && clock_now_ns() >= until_ns)
                         r = -ETIMEDOUT;
                 if (r == 0)
                         tracee_pause(MOMENT_PAUSE_MS);
         }
         vec_free(&f.seen);
         vec_free(&threads);
+        if (r == -ETIMEDOUT && f.is_doubted)
+                return err_set(
+                        reterr, r,
+                        "process %d: its allocator has no symbols, and no thread was seen to wait: silt cannot tell when to enter: use a build with symbols, or try again later",
+                        (int)t->pid);
         if (r == -ETIMEDOUT)
                 return err_set(
                         reterr, r,
@@ -377,7 +389,7 @@ void safepoint_let_go(const struct target *t, struct tracee *thread, uint64_t re
         struct machine_state s;
 
         if (!thread->is_stopped) {
-                if (tracee_halt(thread, tracee_now_ns() + MOMENT_DROP_MS * MS) < 0)
+                if (tracee_halt(thread, clock_now_ns() + MOMENT_DROP_MS * MS) < 0)
                         return;
                 repaired = safepoint_repair(t, thread);
         }
@@ -401,7 +413,7 @@ struct safepoint_return safepoint_returns(const struct safepoint *m, bool ends) 
 /* It waits in its call; or it does something else by now. */
 static bool is_back(const struct target *t, const struct safepoint_return *back,
                     struct machine_syscall *ret) {
-        uint64_t until_ns = tracee_now_ns() + MOMENT_STOP_MS * MS;
+        uint64_t until_ns = clock_now_ns() + MOMENT_STOP_MS * MS;
         struct thread_look look;
 
         for (;;) {
@@ -411,7 +423,7 @@ static bool is_back(const struct target *t, const struct safepoint_return *back,
                 if (ret->is_known && ret->sp - back->room >= back->room_bytes)
                         return ret->pc == back->failed_pc && ret->sp == back->sp &&
                                look.state == 'S';
-                if (tracee_now_ns() >= until_ns)
+                if (clock_now_ns() >= until_ns)
                         return false;
                 tracee_pause(1);
         }
@@ -430,7 +442,7 @@ void safepoint_settle(const struct target *t, struct safepoint_return *back) {
             tracee_seize(&thread, r.tid) < 0)
                 return;
         /* one that reports EINTR when it is stopped is all right already */
-        if (tracee_halt(&thread, tracee_now_ns() + MOMENT_STOP_MS * MS) == 0 &&
+        if (tracee_halt(&thread, clock_now_ns() + MOMENT_STOP_MS * MS) == 0 &&
             thread.stop == STOP_TRAP && tracee_read_regs(&thread, &s) == 0 &&
             machine_own.again(&s, &call, WAIT_PLAIN, &again)) {
                 machine_own.set_failed(&s, r.failed_pc);

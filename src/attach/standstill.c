@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 #define MS UINT64_C(1000000)
 
 enum {
-        STANDSTILL_LOOK_MS = 2, /* between two looks at who goes to sleep */
+        STANDSTILL_LOOK_MS = 2,    /* between two looks at who goes to sleep */
+        STANDSTILL_CATCH_US = 200, /* between two looks for one that sleeps for a millisecond */
         STANDSTILL_ROUNDS = 64,
 };
 
@@ -28,7 +30,7 @@ static struct standstill_thread *find(const struct standstill *s, pid_t tid) {
 }
 
 static struct standstill_seen *see(struct standstill_watch *w, pid_t tid, uint64_t n_switches) {
-        const struct standstill_seen now = {tid, n_switches, tracee_now_ns(), true};
+        const struct standstill_seen now = {tid, n_switches, clock_now_ns(), true};
 
         for (size_t i = 0; i < w->list.n; i++) {
                 struct standstill_seen *one = &w->list.items[i];
@@ -49,7 +51,7 @@ static bool has_time_to_watch(const struct safepoint_wait *w) {
 }
 
 void standstill_watch(struct standstill_watch *w, const struct target *t, uint64_t patience_ms) {
-        uint64_t until_ns = tracee_now_ns() + patience_ms * MS;
+        uint64_t until_ns = clock_now_ns() + patience_ms * MS;
         bool is_unseen = true;
         tids threads = {0};
 
@@ -69,12 +71,30 @@ void standstill_watch(struct standstill_watch *w, const struct target *t, uint64
                                              wait.call.args[wait.timeout_arg] <= patience_ms)))
                                 is_unseen = true;
                 }
-                if (tracee_now_ns() >= until_ns)
+                if (clock_now_ns() >= until_ns)
                         break;
                 if (is_unseen)
                         tracee_pause(STANDSTILL_LOOK_MS);
         }
         vec_free(&threads);
+}
+
+static bool is_any_asleep(const struct target *t) {
+        struct thread_look look;
+        tids threads = {0};
+        bool is_any = target_threads(t, &threads) < 0; /* nobody is there to wait for */
+
+        for (size_t i = 0; i < threads.n && !is_any; i++)
+                is_any = target_look(t, threads.items[i], &look) && look.state == 'S';
+        vec_free(&threads);
+        return is_any;
+}
+
+void standstill_await_sleep(const struct target *t, uint64_t patience_ms) {
+        uint64_t until_ns = clock_now_ns() + patience_ms * MS;
+
+        while (!is_any_asleep(t) && clock_now_ns() < until_ns)
+                tracee_pause_us(STANDSTILL_CATCH_US);
 }
 
 /* A stop would end it for good, or nobody knows what is left of its time. */
@@ -338,7 +358,7 @@ void standstill_end(struct standstill *s, uint64_t *ret_end_ns) {
                         one->thread.stop = STOP_GONE;
                 }
         }
-        *ret_end_ns = tracee_now_ns();
+        *ret_end_ns = clock_now_ns();
         for (size_t i = 0; i < s->list.n; i++)
                 if (!s->list.items[i].is_left && s->list.items[i].thread.stop != STOP_GONE)
                         safepoint_let_go(s->target, &s->list.items[i].thread, 0);

@@ -34,6 +34,10 @@ struct standstill_watch {
 /* Until all of them were seen to begin, or the time is up; they run. Free the list afterwards. */
 void standstill_watch(struct standstill_watch *w, const struct target *t, uint64_t patience_ms);
 
+/* Until one of them sleeps, or the time is up; they run. One that waits for a processor at the end of a call stands between two states when it is stopped,
+ * and can make no other call: on a busy machine a program that sleeps for a millisecond at a time is nearly always there. */
+void standstill_await_sleep(const struct target *t, uint64_t patience_ms);
+
 struct standstill {
         const struct target *target;
         struct standstill_watch *watch;

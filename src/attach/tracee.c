@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
@@ -25,13 +26,6 @@
 
 enum { SVE_FLAGS_OFF = 12, SVE_FLAG_SVE = 1, DROP_PATIENCE_MS = 2000 };
 
-uint64_t tracee_now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void tracee_begin(void) {
         sigset_t child;
 
@@ -40,8 +34,8 @@ void tracee_begin(void) {
         sigprocmask(SIG_BLOCK, &child, NULL);
 }
 
-void tracee_pause(unsigned ms) {
-        struct timespec t = {0, (long)ms * 1000000};
+void tracee_pause_us(unsigned us) {
+        struct timespec t = {0, (long)us * 1000};
         sigset_t child;
 
         sigemptyset(&child);
@@ -49,8 +43,12 @@ void tracee_pause(unsigned ms) {
         sigtimedwait(&child, NULL, &t);
 }
 
+void tracee_pause(unsigned ms) {
+        tracee_pause_us(ms * 1000);
+}
+
 int tracee_seize(struct tracee *t, pid_t tid) {
-        *t = (struct tracee){.tid = tid, .ran_ns = tracee_now_ns()};
+        *t = (struct tracee){.tid = tid, .ran_ns = clock_now_ns()};
         return ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD) < 0 ? -errno : 0;
 }
 
@@ -106,7 +104,7 @@ int tracee_wait(struct tracee *t, uint64_t until_ns) {
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
         for (;;) {
-                uint64_t now_ns = tracee_now_ns();
+                uint64_t now_ns = clock_now_ns();
                 struct timespec left = {0};
                 int status;
                 pid_t r = waitpid(t->tid, &status, __WALL | WNOHANG);
@@ -148,7 +146,7 @@ int tracee_halt(struct tracee *t, uint64_t until_ns) {
 }
 
 void tracee_drop(struct tracee *t) {
-        if (t->is_stopped || tracee_halt(t, tracee_now_ns() + DROP_PATIENCE_MS * 1000000u) == 0)
+        if (t->is_stopped || tracee_halt(t, clock_now_ns() + DROP_PATIENCE_MS * 1000000u) == 0)
                 tracee_let_go(t);
 }
 

@@ -74,6 +74,6 @@ bool tracee_name_syscall(const struct tracee *t, int64_t number);
 /* True when registers beyond those of machine_state are in use (SVE, SME). */
 bool tracee_has_more(const struct tracee *t);
 
-uint64_t tracee_now_ns(void);
 /* At most so long (below a second): a thread that stops or ends is a reason to look again. */
 void tracee_pause(unsigned ms);
+void tracee_pause_us(unsigned us);

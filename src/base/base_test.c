@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/large_pages.h"
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -219,6 +220,10 @@ static void json_is_well_formed(void **state) {
         json_array(&j);
         json_uint(&j, 1);
         json_double(&j, 0.0 / 0.0, 1);
+        json_real(&j, 0.1);
+        json_real(&j, 0.1 + 0.2);
+        json_real(&j, 1e300);
+        json_real(&j, 1.0 / 0.0);
         json_object(&j);
         json_end(&j);
         json_end(&j);
@@ -226,9 +231,9 @@ static void json_is_well_formed(void **state) {
         json_bool(&j, true);
         json_end(&j);
         fclose(f);
-        assert_string_equal(text,
-                            "{\"a\\\"b\":\"line\\n\\u0001\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
-                            "\"list\":[1,null,{}],\"t\":true}\n");
+        assert_string_equal(
+                text, "{\"a\\\"b\":\"line\\n\\u0001\\ufffd\xc3\xa9\\ufffd\\ufffd\\ufffd\","
+                      "\"list\":[1,null,0.1,0.30000000000000004,1e+300,null,{}],\"t\":true}\n");
 }
 
 static void arena_keeps_its_blocks_apart(void **state) {
@@ -314,6 +319,25 @@ static void text_hides_nothing(void **state) {
         assert_string_equal(e.text, "'a??b\xc3\xa9' is not a name");
 }
 
+/* Small, just below a large page, and several of them: zeroed each time, though memory of the last is used again. */
+static void test_large(void **unused) {
+        static const size_t sizes[] = {1, 4096, (2 << 20) - 1, 2 << 20, (5 << 20) + 8};
+
+        (void)unused;
+        for (size_t round = 0; round < 3; round++)
+                for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+                        uint8_t *p = large_calloc(sizes[i]);
+
+                        assert_int_equal((uintptr_t)p % 64, 0);
+                        for (size_t k = 0; k < sizes[i]; k += 509)
+                                assert_int_equal(p[k], 0);
+                        memset(p, 0xa5, sizes[i]);
+                        large_free(p, sizes[i]);
+                }
+        large_free(NULL, 1);
+        large_free(NULL, 4 << 20);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(varint_round_trip),
@@ -330,6 +354,7 @@ int main(void) {
                 cmocka_unit_test(str_grows),
                 cmocka_unit_test(text_hides_nothing),
                 cmocka_unit_test(min_and_max_look_once),
+                cmocka_unit_test(test_large),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

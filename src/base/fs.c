@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/macros.h"
@@ -78,4 +80,24 @@ ssize_t fs_read_text(const char *path, char *buf, size_t cap) {
         }
         buf[n] = 0;
         return (ssize_t)n;
+}
+
+int fs_find_companion(const char *name, int mode, char *ret_path, size_t cap) {
+        static const char *const places[] = {"", "../lib/silt/"};
+        char exe[4096];
+        ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+        char *slash;
+
+        if (n < 0)
+                return -errno;
+        exe[n] = 0;
+        slash = strrchr(exe, '/');
+        if (slash)
+                slash[1] = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                snprintf(ret_path, cap, "%s%s%s", exe, places[i], name);
+                if (access(ret_path, mode) == 0)
+                        return 0;
+        }
+        return -ENOENT;
 }

@@ -14,3 +14,6 @@ ssize_t fs_read_at(int fd, void *p, size_t size_bytes,
 
 /* The first cap-1 bytes of a small text file such as those of /proc, NUL-terminated; length or -errno. */
 ssize_t fs_read_text(const char *path, char *buf, size_t cap);
+
+/* The file of that name that was installed with this program: beside it, or in ../lib/silt. mode: as for access. 0, or -errno; -ENOENT: in neither place. */
+int fs_find_companion(const char *name, int mode, char *ret_path, size_t cap);

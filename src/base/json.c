@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -53,14 +54,31 @@ void json_end(struct json *j) {
                 fputc('\n', j->out);
 }
 
-static void json_quoted(struct json *j, const char *text) {
-        const unsigned char *s = (const unsigned char *)text;
+/* Bytes from s on that stand in JSON as they are, one by one. */
+static size_t json_n_plain(const unsigned char *s, const unsigned char *end) {
+        const unsigned char *p = s;
+
+        while (p < end && *p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\')
+                p++;
+        return (size_t)(p - s);
+}
+
+static void json_quoted(struct json *j, const char *text, size_t n_bytes) {
+        const unsigned char *s = (const unsigned char *)text, *end = s + n_bytes;
+        uint32_t code;
 
         if (json_is_stopped(j))
                 return;
         fputc('"', j->out);
-        while (*s) {
-                size_t n = str_utf8_len((const char *)s);
+        while (s < end) {
+                size_t n = json_n_plain(s, end);
+
+                if (n) {
+                        fwrite(s, 1, n, j->out);
+                        s += n;
+                        continue;
+                }
+                n = str_utf8_decode((const char *)s, (size_t)(end - s), &code);
 
                 if (*s == '"' || *s == '\\')
                         fprintf(j->out, "\\%c", *s);
@@ -79,14 +97,24 @@ static void json_quoted(struct json *j, const char *text) {
 
 void json_key(struct json *j, const char *key) {
         json_before(j);
-        json_quoted(j, key);
+        json_quoted(j, key, strlen(key));
         fputc(':', j->out);
         j->after_key = true;
 }
 
 void json_string(struct json *j, const char *text) {
+        json_stringn(j, text, strlen(text));
+}
+
+void json_stringn(struct json *j, const char *text, size_t n_bytes) {
         json_before(j);
-        json_quoted(j, text);
+        json_quoted(j, text, n_bytes);
+}
+
+void json_number(struct json *j, const char *text) {
+        json_before(j);
+        if (!json_is_stopped(j))
+                fputs(text, j->out);
 }
 
 void json_uint(struct json *j, uint64_t v) {
@@ -111,6 +139,25 @@ void json_double(struct json *j, double v, int decimals) {
                 fprintf(j->out, "%.*f", decimals, v);
         else
                 fputs("null", j->out);
+}
+
+/* As short as it can be and read back as the same. */
+void json_real(struct json *j, double v) {
+        char text[40];
+
+        json_before(j);
+        if (json_is_stopped(j))
+                return;
+        if (!isfinite(v)) {
+                fputs("null", j->out);
+                return;
+        }
+        for (int digits = 15; digits <= 17; digits++) {
+                snprintf(text, sizeof(text), "%.*g", digits, v);
+                if (strtod(text, NULL) == v)
+                        break;
+        }
+        fputs(text, j->out);
 }
 
 void json_bool(struct json *j, bool v) {

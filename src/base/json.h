@@ -21,9 +21,12 @@ void json_array(struct json *j);
 void json_end(struct json *j); /* closes the innermost object or array */
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* bytes that are no UTF-8 become U+FFFD */
+void json_stringn(struct json *j, const char *text, size_t n_bytes); /* with whatever NULs it has */
+void json_number(struct json *j, const char *text); /* that is one, as JSON writes it */
 void json_uint(struct json *j, uint64_t v);
 void json_int(struct json *j, int64_t v);
 void json_double(struct json *j, double v, int decimals); /* not finite: null */
+void json_real(struct json *j, double v); /* with all its digits; not finite: null */
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
 

@@ -28,7 +28,7 @@ const char *unit_bytes_signed(struct unit_text *t, int64_t bytes) {
         struct unit_text plain;
 
         unit_bytes(&plain, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
-        snprintf(t->s, sizeof(t->s), "%s%.30s", bytes < 0 ? "-" : "+", plain.s);
+        snprintf(t->s, sizeof(t->s), "%s%.38s", bytes < 0 ? "-" : "+", plain.s);
         return t->s;
 }
 
@@ -77,6 +77,79 @@ const char *unit_duration(struct unit_text *t, uint64_t ns) {
         else
                 snprintf(t->s, sizeof(t->s), "%llu h %02llu min", (unsigned long long)(s / 3600),
                          (unsigned long long)(s / 60 % 60));
+        return t->s;
+}
+
+/* ---- figures of a trace --------------------------------------------------------------------------- */
+
+static _Atomic unsigned weights = UNIT_BYTES;
+static _Atomic bool lacks_times;
+static _Thread_local unsigned asked = UNIT_N; /* UNIT_N: as the trace has them */
+
+void unit_set_weights(unsigned unit, bool has_times) {
+        weights = unit;
+        lacks_times = !has_times;
+        asked = UNIT_N;
+}
+
+void unit_ask_weights(unsigned unit) {
+        asked = unit;
+}
+
+enum unit_weights unit_weights(void) {
+        return (enum unit_weights)(asked < UNIT_N ? asked : weights);
+}
+
+bool unit_has_times(void) {
+        return !lacks_times;
+}
+
+const char *unit_weight_name(void) {
+        switch (unit_weights()) {
+        case UNIT_SAMPLES: return "samples";
+        case UNIT_NS: return "time";
+        case UNIT_OTHER: return "units";
+        case UNIT_BYTES:
+        case UNIT_N: break;
+        }
+        return "bytes";
+}
+
+int unit_weight_width(void) {
+        return unit_weights() == UNIT_SAMPLES || unit_weights() == UNIT_OTHER ? 18 : 10;
+}
+
+const char *unit_weight(struct unit_text *t, uint64_t v) {
+        struct unit_text n;
+
+        switch (unit_weights()) {
+        case UNIT_SAMPLES:
+                snprintf(t->s, sizeof(t->s), "%.27s sample%s", unit_count(&n, v), unit_s(v));
+                return t->s;
+        case UNIT_OTHER:
+                snprintf(t->s, sizeof(t->s), "%.27s unit%s", unit_count(&n, v), unit_s(v));
+                return t->s;
+        case UNIT_NS: return unit_duration(t, v);
+        case UNIT_BYTES:
+        case UNIT_N: break;
+        }
+        return unit_bytes(t, v);
+}
+
+const char *unit_weight_signed(struct unit_text *t, int64_t v) {
+        struct unit_text plain;
+
+        unit_weight(&plain, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+        snprintf(t->s, sizeof(t->s), "%s%.38s", v < 0 ? "-" : "+", plain.s);
+        return t->s;
+}
+
+const char *unit_moment(struct unit_text *t, uint64_t ns) {
+        struct unit_text n;
+
+        if (!lacks_times)
+                return unit_duration(t, ns);
+        snprintf(t->s, sizeof(t->s), "moment %s", unit_count(&n, ns / 1000000000u));
         return t->s;
 }
 

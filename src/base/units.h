@@ -2,13 +2,14 @@
 /* Numbers for people: sizes, durations, counts; and the same read back from the command line. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
-/* Text of at most 32 bytes; each call fills the caller's buffer and returns it. */
+/* Text of less than 40 bytes; each call fills the caller's buffer and returns it. */
 struct unit_text {
-        char s[32];
+        char s[40];
 };
 
 /* 1024-based, as options take sizes: "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth ("1012 KiB"), so that no text
@@ -19,6 +20,21 @@ const char *unit_count(struct unit_text *t, uint64_t n); /* "1,234,567" */
 const char *unit_time(struct unit_text *t,
                       uint64_t ns); /* to the nanosecond, as options take it: "1250ms" */
 const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
+
+/* What the figures of the trace at hand are, where they are not bytes, and whether its moments have times. Numbers as in enum
+ * trace_unit. */
+enum unit_weights { UNIT_BYTES, UNIT_SAMPLES, UNIT_NS, UNIT_OTHER, UNIT_N };
+void unit_set_weights(unsigned unit, bool has_times);
+/* What this thread was asked about last: one recording has bytes and time, and a server tells both at once. */
+void unit_ask_weights(unsigned unit);
+enum unit_weights unit_weights(void);
+const char *unit_weight_name(void); /* "bytes", "samples", "time", "units" */
+/* As unit_bytes, or "12,345 samples", "1.25 s", "12,345 units"; wider then. */
+const char *unit_weight(struct unit_text *t, uint64_t v);
+const char *unit_weight_signed(struct unit_text *t, int64_t v);
+int unit_weight_width(void);                               /* of a column of them with a sign */
+const char *unit_moment(struct unit_text *t, uint64_t ns); /* as unit_duration, or "moment 3" */
+bool unit_has_times(void);
 
 /* The nearest whole number; 0 and UINT64_MAX for what lies outside: figures of a damaged trace may. */
 static inline uint64_t unit_nearest(double v) {

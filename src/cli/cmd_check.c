@@ -59,6 +59,15 @@ static bool take_bytes(struct reading *r, enum limit_kind kind) {
         return true;
 }
 
+static bool take_time(struct reading *r, enum limit_kind kind) {
+        uint64_t ns;
+
+        if (!cli_value_duration(&r->p, &ns))
+                return false;
+        add_limit(r, kind, LIMIT_IN_NS, (double)ns);
+        return true;
+}
+
 static bool take_count(struct reading *r) {
         uint64_t n;
 
@@ -179,6 +188,8 @@ static bool take_option(struct reading *r, enum check_option option) {
         case CHECK_MAX_ALLOCATIONS: return take_count(r);
         case CHECK_MAX_TEMPORARY_SHARE: return take_share(r);
         case CHECK_MAX_RSS: return take_bytes(r, LIMIT_RSS);
+        case CHECK_MAX_CPU: return take_time(r, LIMIT_CPU);
+        case CHECK_MAX_BLOCKED: return take_time(r, LIMIT_BLOCKED);
         case CHECK_MAX_LEAKED: return take_bytes(r, LIMIT_LEAKED);
         case CHECK_SUPPRESSIONS: vec_push(&r->o->suppressions, r->p.value); break;
         case CHECK_MAX: return take_function(r);

@@ -145,31 +145,29 @@ static int make_page(const struct flame_command_options *o, struct err *reterr) 
         return page_product_make(&product, reterr);
 }
 
+struct flame_drawing {
+        const struct flame_command_options *options;
+        struct flame_result result;
+};
+
+static int draw(void *ctx, FILE *out, struct err *reterr) {
+        struct flame_drawing *d = ctx;
+
+        return flame_draw(out, &d->options->draw, &d->result, reterr);
+}
+
 static int draw_into_file(const struct flame_command_options *o, const char *path,
                           struct err *reterr) {
         const struct product product = {path, FLAME_MARK, FLAME_MARK_WITHIN, o->force, false};
-        struct flame_result result = {0};
+        struct flame_drawing d = {.options = o};
         struct unit_text size, frames;
-        char *text = NULL;
-        size_t n = 0;
-        FILE *out;
-        int r;
+        size_t n;
+        int r = product_draw(&product, draw, &d, &n, reterr);
 
-        r = product_check(&product, reterr); /* before the work */
-        if (r < 0)
-                return r;
-        out = open_memstream(&text, &n);
-        if (!out)
-                abort();
-        r = flame_draw(out, &o->draw, &result, reterr);
-        fclose(out);
-        if (r >= 0)
-                r = product_write(&product, text, n, reterr);
         if (r >= 0)
                 fprintf(stderr, "silt: flame graph: %s (%s, %s frame%s): open it in a browser\n",
-                        path, unit_bytes(&size, n), unit_count(&frames, result.n_frames),
-                        unit_s(result.n_frames));
-        free(text);
+                        path, unit_bytes(&size, n), unit_count(&frames, d.result.n_frames),
+                        unit_s(d.result.n_frames));
         return r;
 }
 

@@ -80,7 +80,7 @@ int cmd_holders(int argc, char **argv) {
         if (parse(argc, argv, &w, &exit_status)) {
                 w.request.rules.with_config = true;
                 if (cli_is_pid(w.options.view.path))
-                        r = cli_take_graph(w.options.view.path, &w.options.view.path, &err);
+                        r = cli_take_graph(w.options.view.path, false, &w.options.view.path, &err);
                 if (r >= 0)
                         r = holders_print(stdout, &w.options, &err);
                 cli_say_err(r, &err);

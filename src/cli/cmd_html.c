@@ -41,6 +41,7 @@ static bool take_option(struct html_command_options *o, enum html_option option,
         case HTML_OUTPUT: o->output = p->value; break;
         case HTML_FORCE: o->force = true; break;
         case HTML_DEBUG_PATH: return cli_take_debug_path(p);
+        case HTML_COMPONENTS:
         case HTML_RULES: return cli_take_key(p, &o->request);
         case HTML_OPTION_NONE: break;
         }

@@ -8,8 +8,10 @@
 #include "diff/check.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
+#include "record/supervisor.h"
 #include "request/request.h"
 #include "source/source.h"
+#include "watch/watch.h"
 
 /* What a command is to do. The options point into it: it must stay where it is. */
 struct flame_command_options {
@@ -20,7 +22,11 @@ struct flame_command_options {
         bool force;
 };
 
-struct run_options;
+/* Of one process, or of all that rules name (watch.wanted.n): then watch.each is set by who runs it. */
+struct attach_command {
+        struct run_options run;
+        struct watch_options watch;
+};
 
 struct report_command {
         struct show_options options;
@@ -68,7 +74,7 @@ struct snapshot_options {
 };
 
 /* False when silt is to end with *ret_exit_status: help or an error was printed. */
-bool attach_options_parse(int argc, char **argv, struct run_options *ret_options,
+bool attach_options_parse(int argc, char **argv, struct attach_command *ret_command,
                           int *ret_exit_status);
 bool run_options_parse(int argc, char **argv, struct run_options *ret_options,
                        int *ret_exit_status);

@@ -43,6 +43,7 @@ static bool take_option(struct report_command *c, enum report_option option, str
         case REPORT_BLOCKS:
         case REPORT_FULL:
         case REPORT_RULES:
+        case REPORT_COMPONENTS:
         case REPORT_GROUP_BY:
         case REPORT_TREE:
         case REPORT_BOTTOM_UP:

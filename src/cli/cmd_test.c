@@ -86,33 +86,33 @@ static void test_run_dormant(void **state) {
 }
 
 static void test_attach(void **state) {
-        struct run_options o;
+        struct attach_command c;
         int status = -1;
 
         (void)state;
-        assert_true(PARSE(attach_options_parse, &o, &status, "-q", "4711", "--duration", "90s",
+        assert_true(PARSE(attach_options_parse, &c, &status, "-q", "4711", "--duration", "90s",
                           "-fo", "x.silt", "--max-size=2M"));
-        assert_true(o.attached == 4711 && o.quiet && o.overwrite && o.duration_ns == 90000000000 &&
-                    o.max_trace_bytes == 2 << 20);
-        assert_string_equal(o.output_path, "x.silt");
-        assert_false(PARSE(attach_options_parse, &o, &status));
+        assert_true(c.run.attached == 4711 && c.run.quiet && c.run.overwrite &&
+                    c.run.duration_ns == 90000000000 && c.run.max_trace_bytes == 2 << 20);
+        assert_string_equal(c.run.output_path, "x.silt");
+        assert_false(PARSE(attach_options_parse, &c, &status));
         assert_int_equal(status, 2);
         status = -1;
-        assert_false(PARSE(attach_options_parse, &o, &status, "12x"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "12x"));
         assert_int_equal(status, 2);
-        assert_false(PARSE(attach_options_parse, &o, &status, "0"));
-        assert_false(PARSE(attach_options_parse, &o, &status, "99999999999999999999"));
-        assert_false(PARSE(attach_options_parse, &o, &status, "1", "2"));
-        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--duration", "0s"));
-        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--max-size", "1K"));
-        assert_true(PARSE(attach_options_parse, &o, &status, "1", "--sample", "512K"));
-        assert_int_equal(o.sample_bytes, 512 << 10);
-        assert_true(PARSE(attach_options_parse, &o, &status, "1", "--budget", "2%"));
-        assert_true(o.sample_bytes == 512 << 10 && o.budget_pct == 2);
-        assert_false(PARSE(attach_options_parse, &o, &status, "1", "--sample", "1"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "0"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "99999999999999999999"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "1", "2"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "1", "--duration", "0s"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "1", "--max-size", "1K"));
+        assert_true(PARSE(attach_options_parse, &c, &status, "1", "--sample", "512K"));
+        assert_int_equal(c.run.sample_bytes, 512 << 10);
+        assert_true(PARSE(attach_options_parse, &c, &status, "1", "--budget", "2%"));
+        assert_true(c.run.sample_bytes == 512 << 10 && c.run.budget_pct == 2);
+        assert_false(PARSE(attach_options_parse, &c, &status, "1", "--sample", "1"));
         assert_false(
-                PARSE(attach_options_parse, &o, &status, "1", "--sample", "1M", "--free-stacks"));
-        assert_false(PARSE(attach_options_parse, &o, &status, "--help"));
+                PARSE(attach_options_parse, &c, &status, "1", "--sample", "1M", "--free-stacks"));
+        assert_false(PARSE(attach_options_parse, &c, &status, "--help"));
         assert_int_equal(status, 0);
 }
 

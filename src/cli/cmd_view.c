@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* silt view: reads the command line, opens the traces, and leaves serving the page to serve/. */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/macros.h"
 #include "base/str.h"
@@ -15,10 +9,8 @@
 #include "cli/commands.h"
 #include "cli/help_view.h"
 #include "cli/missing_names.h"
+#include "cli/page_serving.h"
 #include "cli/source_places.h"
-#include "page/page_assets.h"
-#include "serve/browser.h"
-#include "serve/server.h"
 #include "serve/trace_responder.h"
 
 enum { RETRY_MS = 50 };
@@ -75,6 +67,7 @@ static bool take_option(struct view_command *c, enum view_option option, struct 
         case VIEW_CALLERS:
         case VIEW_CALLEES:
         case VIEW_FULL:
+        case VIEW_COMPONENTS:
         case VIEW_RULES: CLI_FILTER_CASES(VIEW) : return cli_take_key(p, &c->request);
         case VIEW_OPTION_NONE: break;
         }
@@ -146,44 +139,6 @@ static void add_fragment(const struct view_command *c, struct str *to) {
 
 /* ---- serving ------------------------------------------------------------------------------------ */
 
-static void say_where(const struct view_command *c, const struct server *s) {
-        struct str address = {0}, key = {0}, forward = {0};
-        bool is_far = browser_add_forwarding(server_port(s), &forward);
-
-        str_add(&address, server_address(s));
-        add_fragment(c, &address);
-        str_add(&key, server_key_address(s));
-        add_fragment(c, &key);
-        if (!server_is_loopback(s))
-                fprintf(stderr,
-                        "silt: view: other machines reach this address, and nothing is encrypted: whoever has it can read the trace and the sources it names\n");
-        fprintf(stderr, "silt: view: %s\n", str_text(&address));
-        if (is_far && server_is_loopback(s))
-                fprintf(stderr,
-                        "silt: view: you are connected by ssh: on your own machine run '%s', and open the address there\n",
-                        str_text(&forward));
-        else if (!c->no_browser && browser_is_there() && !browser_open(str_text(&key)))
-                fprintf(stderr, "silt: view: cannot start a browser: open the address in one\n");
-        fprintf(stderr, "silt: view: press Ctrl-C to end\n");
-        str_done(&address);
-        str_done(&key);
-        str_done(&forward);
-}
-
-/* Signals that end it, as a descriptor: before any thread is there. */
-static int block_signals(void) {
-        sigset_t signals;
-
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGINT);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGHUP);
-        sigaddset(&signals, SIGQUIT);
-        sigprocmask(SIG_BLOCK, &signals, NULL);
-        signal(SIGPIPE, SIG_IGN);
-        return signalfd(-1, &signals, SFD_CLOEXEC);
-}
-
 static int open_traces(const struct view_command *c, struct trace_responder **ret,
                        struct err *reterr) {
         struct answerer_options o = {.path = c->path,
@@ -220,50 +175,29 @@ static int check_request(const struct view_command *c, struct trace_responder *r
         return r;
 }
 
-static struct asset asset(const char *path, const char *type, struct page_asset a) {
-        return (struct asset){.path = path, .type = type, .bytes = a.bytes, .n = a.n};
-}
-
 static int serve(const struct view_command *c, struct err *reterr) {
-        const struct asset assets[] = {
-                asset("/", "text/html; charset=utf-8", page_document()),
-                asset("/page.js", "text/javascript; charset=utf-8", page_script()),
-                asset("/page.css", "text/css; charset=utf-8", page_sheet()),
-        };
-        struct server_options o = {.listen = c->listen, .port = c->port, .once = c->once};
+        struct page_serving s = {.command = "view",
+                                 .what = "the trace and the sources it names",
+                                 .no_browser = c->no_browser,
+                                 .server = {.listen = c->listen, .port = c->port, .once = c->once}};
         struct trace_responder *responder = NULL;
-        struct server *server = NULL;
-        int signal_fd, r;
+        struct str fragment = {0};
+        int r = page_serving_check(&s, reterr);
 
-        o.assets = assets;
-        o.n_assets = page_is_built() ? ARRAY_SIZE(assets) : 0;
-        if (o.n_assets == 0 && !c->no_browser)
-                return err_set(
-                        reterr, -ENOTSUP,
-                        "this silt was built without the page: build it with -Dweb=true, or serve the API alone with --no-browser");
+        if (r < 0)
+                return r;
         r = open_traces(c, &responder, reterr); /* which Ctrl-C ends */
         if (r < 0)
                 return r;
         r = check_request(c, responder, reterr);
-        if (r < 0) {
-                trace_responder_free(responder);
-                return r;
-        }
-        signal_fd = block_signals();
-        if (signal_fd < 0)
-                r = err_set_errno(reterr, -errno, "cannot make a descriptor (see ulimit -n)");
         if (r >= 0) {
-                o.responder = trace_responder_table(responder);
-                r = server_start(&o, &server, reterr);
+                add_fragment(c, &fragment);
+                s.fragment = str_text(&fragment);
+                s.server.responder = trace_responder_table(responder);
+                r = page_serve(&s, reterr);
         }
-        if (r >= 0) {
-                say_where(c, server);
-                r = server_run(server, signal_fd, reterr);
-        }
-        server_free(server);
+        str_done(&fragment);
         trace_responder_free(responder);
-        if (signal_fd >= 0)
-                close(signal_fd);
         return r;
 }
 

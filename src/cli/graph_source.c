@@ -17,13 +17,14 @@ bool cli_is_pid(const char *who) {
 }
 
 /* In a file without a name, which is gone when silt ends. */
-static int take_unrecorded(pid_t pid, const char **ret_path, struct err *reterr) {
+static int take_unrecorded(pid_t pid, bool with_threads, const char **ret_path,
+                           struct err *reterr) {
         static char path[64];
         int fd = memfd_create("graph", MFD_CLOEXEC), r;
 
         if (fd < 0)
                 return err_set_errno(reterr, -errno, "cannot store the graph");
-        r = unrecorded_trace_write(pid, fd, reterr);
+        r = unrecorded_trace_write(pid, fd, with_threads, reterr);
         if (r < 0) {
                 close(fd);
                 return r;
@@ -47,8 +48,10 @@ int cli_take_recorded_graph(const char *who, const char **ret_path, struct err *
         return 0;
 }
 
-int cli_take_graph(const char *who, const char **ret_path, struct err *reterr) {
+int cli_take_graph(const char *who, bool with_threads, const char **ret_path, struct err *reterr) {
         int r = cli_take_recorded_graph(who, ret_path, reterr);
 
-        return r == 1 ? take_unrecorded((pid_t)strtol(who, NULL, 10), ret_path, reterr) : r;
+        return r == 1 ? take_unrecorded((pid_t)strtol(who, NULL, 10), with_threads, ret_path,
+                                        reterr)
+                      : r;
 }

@@ -14,5 +14,6 @@ bool cli_is_pid(const char *who);
  * what is wrong and what to do. */
 int cli_take_recorded_graph(const char *who, const char **ret_path, struct err *reterr);
 
-/* Sets *ret_path to the trace whose newest graph is of now; it lives until the next call. -errno with what is wrong and what to do. */
-int cli_take_graph(const char *who, const char **ret_path, struct err *reterr);
+/* Sets *ret_path to the trace whose newest graph is of now; it lives until the next call. with_threads: the threads of one that nobody
+ * records are in it too. -errno with what is wrong and what to do. */
+int cli_take_graph(const char *who, bool with_threads, const char **ret_path, struct err *reterr);

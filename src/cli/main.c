@@ -7,21 +7,36 @@
 
 #include "base/macros.h"
 #include "cli/commands.h"
+#include "cli/help_ask.h"
 #include "cli/help_attach.h"
+#include "cli/help_bill.h"
 #include "cli/help_check.h"
+#include "cli/help_cpu.h"
 #include "cli/help_diff.h"
 #include "cli/help_doctor.h"
+#include "cli/help_export.h"
 #include "cli/help_flame.h"
+#include "cli/help_fleet.h"
+#include "cli/help_heap.h"
 #include "cli/help_holders.h"
 #include "cli/help_html.h"
+#include "cli/help_import.h"
+#include "cli/help_lab.h"
 #include "cli/help_leaks.h"
+#include "cli/help_metrics.h"
+#include "cli/help_push.h"
 #include "cli/help_report.h"
 #include "cli/help_run.h"
 #include "cli/help_snapshot.h"
 #include "cli/help_source.h"
+#include "cli/help_sql.h"
 #include "cli/help_symbolize.h"
+#include "cli/help_tasks.h"
+#include "cli/help_top.h"
 #include "cli/help_verify.h"
 #include "cli/help_view.h"
+#include "cli/help_whatif.h"
+#include "cli/imported.h"
 #include "cli/near.h"
 
 static const struct {
@@ -32,7 +47,11 @@ static const struct {
 } commands[] = {
         {"run", cmd_run, RUN_SUMMARY, run_help_text},
         {"attach", cmd_attach, ATTACH_SUMMARY, attach_help_text},
+        {"cpu", cmd_cpu, CPU_SUMMARY, cpu_help_text},
         {"snapshot", cmd_snapshot, SNAPSHOT_SUMMARY, snapshot_help_text},
+        {"top", cmd_top, TOP_SUMMARY, top_help_text},
+        {"metrics", cmd_metrics, METRICS_SUMMARY, metrics_help_text},
+        {"push", cmd_push, PUSH_SUMMARY, push_help_text},
         {"report", cmd_report, REPORT_SUMMARY, report_help_text},
         {"view", cmd_view, VIEW_SUMMARY, view_help_text},
         {"flame", cmd_flame, FLAME_SUMMARY, flame_help_text},
@@ -40,15 +59,25 @@ static const struct {
         {"source", cmd_source, SOURCE_SUMMARY, source_help_text},
         {"leaks", cmd_leaks, LEAKS_SUMMARY, leaks_help_text},
         {"holders", cmd_holders, HOLDERS_SUMMARY, holders_help_text},
+        {"tasks", cmd_tasks, TASKS_SUMMARY, tasks_help_text},
+        {"lab", cmd_lab, LAB_SUMMARY, lab_help_text},
+        {"whatif", cmd_whatif, WHATIF_SUMMARY, whatif_help_text},
+        {"bill", cmd_bill, BILL_SUMMARY, bill_help_text},
+        {"heap", cmd_heap, HEAP_SUMMARY, heap_help_text},
+        {"fleet", cmd_fleet, FLEET_SUMMARY, fleet_help_text},
+        {"sql", cmd_sql, SQL_SUMMARY, sql_help_text},
+        {"ask", cmd_ask, ASK_SUMMARY, ask_help_text},
         {"diff", cmd_diff, DIFF_SUMMARY, diff_help_text},
         {"check", cmd_check, CHECK_SUMMARY, check_help_text},
+        {"export", cmd_export, EXPORT_SUMMARY, export_help_text},
+        {"import", cmd_import, IMPORT_SUMMARY, import_help_text},
         {"symbolize", cmd_symbolize, SYMBOLIZE_SUMMARY, symbolize_help_text},
         {"verify", cmd_verify, VERIFY_SUMMARY, verify_help_text},
         {"doctor", cmd_doctor, DOCTOR_SUMMARY, doctor_help_text},
 };
 
 static void print_help(FILE *to) {
-        fputs("usage: silt COMMAND [options] [arguments]\n\nFind out where a program's memory goes.\n\ncommands:\n",
+        fputs("usage: silt COMMAND [options] [arguments]\n\nFind out where a program's memory and time go.\n\ncommands:\n",
               to);
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
                 fprintf(to, "  %-9s  %s\n", commands[i].name, commands[i].summary);
@@ -64,6 +93,8 @@ static const struct near_other other_commands[] = {
         {"start", "run"},
         {"profile", "run"},
         {"launch", "run"},
+        {"perf", "cpu"},
+        {"time", "cpu"},
         {"stat", "report"},
         {"stats", "report"},
         {"show", "report"},
@@ -92,6 +123,11 @@ static const struct near_other other_commands[] = {
         {"diagnose", "doctor"},
         {"info", "doctor"},
         {"mark", "snapshot"},
+        {"convert", "export"},
+        {"save", "export"},
+        {"load", "import"},
+        {"replay", "whatif"},
+        {"simulate", "whatif"},
         {"top", "report"},
         {"serve", "view"},
         {"gui", "view"},
@@ -152,8 +188,10 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        int status = dispatch(argc, argv);
+        int status;
 
+        imported_init();
+        status = dispatch(argc, argv);
         /* A product that did not reach its file is no product. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_STATUS_OK) {
                 fprintf(stderr, "silt: cannot write to standard output: %s: check where it goes\n",

@@ -14,6 +14,7 @@ enum { NAMING_TIME_S = 30 }; /* where nobody asked for it */
 
 static const char *debug_paths[CLI_MAX_DEBUG_PATHS];
 static size_t n_debug_paths;
+static bool looks_always;
 
 bool cli_take_debug_path(struct cli_parser *p) {
         struct stat st;
@@ -35,13 +36,13 @@ bool cli_take_debug_path(struct cli_parser *p) {
 }
 
 /* It is still being written, or was cut off, and some module on its call paths was never looked at. One that is finished without
- * names was meant to be. */
+ * names was meant to be, unless silt made it to look on. */
 static bool lacks_names(const struct trace_view *v) {
         _cleanup_free_ bool *has = calloc(v->n_modules + 1, sizeof(bool));
 
         if (!has)
                 abort();
-        if (v->finished)
+        if (v->finished && !looks_always)
                 return false;
         for (size_t i = 0; i < v->n_module_names; i++)
                 if (v->module_names[i].module < v->n_modules)
@@ -108,4 +109,8 @@ void cli_missing_names_init(void) {
 
         n_debug_paths = 0;
         opened_set_namer(&namer);
+}
+
+void cli_missing_names_look_always(void) {
+        looks_always = true;
 }

@@ -13,3 +13,6 @@ void cli_missing_names_init(void);
 
 /* --debug-path DIR|FILE. False after an error was printed. */
 bool cli_take_debug_path(struct cli_parser *p);
+
+/* Also those of a finished trace that was made without: live/live_subject.h makes such. */
+void cli_missing_names_look_always(void);

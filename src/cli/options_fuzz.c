@@ -18,6 +18,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_WORDS = 32 };
 
+/* Figures of traces whose bytes are something else, and whose times are none. */
+static void fuzz_weights(uint64_t n) {
+        struct unit_text t;
+
+        for (unsigned unit = UNIT_BYTES; unit <= UNIT_OTHER; unit++) {
+                unit_set_weights(unit, unit_has_times() != (unit == UNIT_NS));
+                unit_weight(&t, n);
+                if ((size_t)unit_weight_width() < strlen(unit_weight_name()))
+                        abort();
+                if (!strchr("+-", unit_weight_signed(&t, (int64_t)~n)[0]))
+                        abort();
+                unit_moment(&t, n);
+        }
+        unit_set_weights(UNIT_BYTES, true);
+}
+
 static void fuzz_numbers(const char *word) {
         struct unit_text t;
         struct err err = {0};
@@ -28,6 +44,7 @@ static void fuzz_numbers(const char *word) {
         unit_bytes(&t, n);
         unit_bytes_signed(&t, (int64_t)~n);
         unit_count(&t, n);
+        fuzz_weights(n);
         if (unit_parse_duration(word, &n, &err) < 0 && !err.text[0])
                 abort();
         unit_duration(&t, n);
@@ -80,8 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
                 check_said(said, &said_text, &n_said, understood);
         } else if (data[0] & 128) {
-                struct run_options o;
-                bool understood = attach_options_parse(n, words, &o, &status);
+                struct attach_command c;
+                bool understood = attach_options_parse(n, words, &c, &status);
 
                 check_said(said, &said_text, &n_said, understood);
         } else if (data[0] & 64) {

@@ -29,31 +29,31 @@ static int write_page(const struct page_product *p, FILE *out, struct page_file_
         return page_file_write(out, k, &p->page, ret, reterr);
 }
 
+struct page_drawing {
+        const struct page_product *product;
+        struct page_file_result result;
+};
+
+static int draw(void *ctx, FILE *out, struct err *reterr) {
+        struct page_drawing *d = ctx;
+
+        return write_page(d->product, out, &d->result, reterr);
+}
+
 static int make_file(const struct page_product *p, struct err *reterr) {
         const struct product product = {p->output, PAGE_FILE_MARK, PAGE_FILE_MARK_WITHIN, p->force,
                                         true};
-        struct page_file_result result = {0};
+        struct page_drawing d = {.product = p};
         struct unit_text size;
-        char *text = NULL;
-        size_t n = 0;
-        FILE *out;
-        int r = product_check(&product, reterr); /* before the work */
+        size_t n;
+        int r = product_draw(&product, draw, &d, &n, reterr);
 
-        if (r < 0)
-                return r;
-        out = open_memstream(&text, &n);
-        if (!out)
-                abort();
-        r = write_page(p, out, &result, reterr);
-        fclose(out);
-        if (r >= 0)
-                r = product_write(&product, text, n, reterr);
         if (r >= 0)
                 fprintf(stderr, "silt: page: %s (%s): open it in a browser, or mail it\n",
                         p->output, unit_bytes(&size, n));
-        if (r >= 0 && result.left_out[0])
-                fprintf(stderr, "silt: page: left out: %s; 'silt view' has it\n", result.left_out);
-        free(text);
+        if (r >= 0 && d.result.left_out[0])
+                fprintf(stderr, "silt: page: left out: %s; 'silt view' has it\n",
+                        d.result.left_out);
         return r;
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "query/spent_time.h"
+
 enum {
         SEAM_TOLERANCE_PCT = 2, /* by which amounts of one path may differ */
         SEAM_MAX_ROWS = 256,    /* of one function on one side that are tried with each other */
@@ -108,6 +110,8 @@ static uint32_t common_row(const struct altered_paths *s, const struct diff *d,
         if (!is_alone(&d->sites.items[row]) || k->whole == k->common ||
             !map_get(by_key, k->common, &to) || to == row)
                 return UINT32_MAX;
+        if (query_metric_time(d->metric) && d->sites.items[to].class_number != k->asker)
+                return UINT32_MAX; /* time has no count that would show it to be the same work */
         return (uint32_t)to;
 }
 

@@ -3,12 +3,15 @@
 
 #include <math.h>
 
+#include "query/spent_time.h"
+
 enum {
         FLUTTER_WORK_PCT = 1,  /* by which allocations and bytes of the same work may differ */
         FLUTTER_COLUMNS = 40,  /* moments looked at */
         FLUTTER_GROUPS = 2000, /* call paths whose history is read: the largest */
         FLUTTER_EVENTS = 4000000,
         FLUTTER_LEVEL_JITTERS = 4, /* about seven standard errors of the difference of two means */
+        CHANCE_SIGMAS = 3,         /* standard errors of samples of time */
         FLUTTER_JITTERS = 20, /* peaks are of rare moments, so their parts are far from the mean */
 };
 
@@ -165,10 +168,54 @@ static void judge(struct chances *f) {
         diff_sort_rows(d);
 }
 
+/* Samples of time: what so many of them say is no surer than its standard error on each side. */
+static bool is_sampling_error(const struct diff *d, const double *var, double change) {
+        double old = var[NAME_OLD] * d->scale[NAME_OLD] * d->scale[NAME_OLD],
+               new = var[NAME_NEW] * d->scale[NAME_NEW] * d->scale[NAME_NEW];
+
+        return fabs(change) <= CHANCE_SIGMAS * sqrt(old + new);
+}
+
+static void judge_row(const struct diff *d, struct diff_row *row) {
+        const double var[NAME_N_SIDES] = {row->f[NAME_OLD].var[d->metric],
+                                          row->f[NAME_NEW].var[d->metric]};
+
+        row->is_chance = is_sampling_error(d, var, diff_change(d, row));
+}
+
+/* The clock of a thread goes on where it stopped: of all the time together each thread has at most a period too much or too little. What a
+ * filter selects is a share, as of a row. */
+static double total_var(const struct diff *d, enum name_side side) {
+        const struct diff_side *s = &d->sides[side];
+        const struct query_totals *t = &s->answer->totals;
+        double period_ns;
+
+        if (d->metric != QUERY_CPU || t->n_allocs == 0 ||
+            !query_filter_is_empty(diff_request(d->options)->filter))
+                return t->var[d->metric];
+        period_ns = (double)t->alloc_bytes / (double)t->n_allocs;
+        return fmin(t->var[d->metric], period_ns * period_ns * (double)s->v->n_threads);
+}
+
+static void judge_time(struct diff *d) {
+        const double var[NAME_N_SIDES] = {total_var(d, NAME_OLD), total_var(d, NAME_NEW)};
+
+        for (size_t i = 0; i < d->sites.n; i++)
+                judge_row(d, &d->sites.items[i]);
+        for (size_t i = 0; i < d->functions.n; i++)
+                judge_row(d, &d->functions.items[i]);
+        d->total_is_chance = is_sampling_error(d, var, diff_total_change(d));
+        diff_sort_rows(d);
+}
+
 int chance_find(struct diff *d, struct err *reterr) {
         struct chances f = {.d = d};
         int r = 0;
 
+        if (query_metric_time(d->metric)) {
+                judge_time(d);
+                return 0;
+        }
         if ((d->metric != QUERY_PEAK && d->metric != QUERY_END) ||
             query_filter_needs_events(diff_request(d->options)->filter))
                 return 0;

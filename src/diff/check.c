@@ -21,13 +21,16 @@ static const char *const kind_names[LIMIT_N_KINDS] = {
         [LIMIT_ALLOCATIONS] = "allocations",
         [LIMIT_TEMPORARY_SHARE] = "temporary share",
         [LIMIT_RSS] = "peak RSS",
+        [LIMIT_CPU] = "CPU time",
+        [LIMIT_BLOCKED] = "blocked",
         [LIMIT_LEAKED] = "leaked",
         [LIMIT_FUNCTION] = "function",
         [LIMIT_AGAINST] = "against",
 };
 
 static const char *metric_name(const char *metric) {
-        return strcmp(metric, "end") == 0     ? "live at the end"
+        return strcmp(metric, "cpu") == 0     ? "CPU time"
+               : strcmp(metric, "end") == 0   ? "live at the end"
                : strcmp(metric, "count") == 0 ? "allocations"
                                               : metric;
 }
@@ -46,6 +49,13 @@ static bool metric_counts(const char *metric) {
         return strcmp(metric, "count") == 0 || strcmp(metric, "temporary") == 0;
 }
 
+/* Told in nanoseconds. */
+static bool is_time(const struct limit *l) {
+        return l->unit == LIMIT_IN_NS ||
+               (l->kind == LIMIT_AGAINST &&
+                (strcmp(l->metric, "cpu") == 0 || strcmp(l->metric, "blocked") == 0));
+}
+
 /* "200.0 MiB", "1.2 %/min"; buffer of the caller. */
 struct value_text {
         char s[64];
@@ -62,6 +72,8 @@ static const char *value_text(const struct limit *l, double v, struct value_text
                 snprintf(t->s, sizeof(t->s),
                          v * l->rate_s < CHECK_MAX_PCT ? "%.3g %%/%s" : "%.0f %%/%s", v * l->rate_s,
                          l->rate_name);
+        else if (is_time(l))
+                snprintf(t->s, sizeof(t->s), "%s", unit_duration(&u, unit_nearest(fabs(v))));
         else if (counts)
                 snprintf(t->s, sizeof(t->s), "%s", unit_count(&u, unit_nearest(v)));
         else if (l->unit == LIMIT_IN_PERCENT && l->kind != LIMIT_AGAINST)
@@ -133,6 +145,7 @@ enum { CHECK_MAX_TOLD = 3 }; /* failures in the first sentence */
 /* The first sentence. */
 static void add_verdict(const struct check *c, struct str *to) {
         size_t n_failed = check_count(c, CHECK_FAILED), n = c->results.n, n_told = 0;
+        bool is_doubted = check_status_of(c) == CHECK_UNTOLD;
         struct str crowd = {0};
 
         if (n_failed)
@@ -142,6 +155,12 @@ static void add_verdict(const struct check *c, struct str *to) {
                          n == 1 ? "The check could not be done"
                                 : "No check failed, but %zu of %zu could not be done",
                          check_count(c, CHECK_UNTOLD), n);
+        else if (is_doubted)
+                str_addf(to,
+                         n == 1   ? "As far as is known, the check holds"
+                         : n == 2 ? "As far as is known, both checks hold"
+                                  : "As far as is known, all %zu checks hold",
+                         n);
         else
                 str_addf(to,
                          n == 1   ? "The check holds"
@@ -315,10 +334,11 @@ static void put_culprits(struct json *j, const struct check_result *r) {
 
 static const char *unit_name(const struct limit *l) {
         if (l->kind == LIMIT_AGAINST)
-                return metric_counts(l->metric) ? "count" : "bytes";
+                return is_time(l) ? "nanoseconds" : metric_counts(l->metric) ? "count" : "bytes";
         switch (l->unit) {
         case LIMIT_IN_BYTES: return "bytes";
         case LIMIT_IN_COUNT: return "count";
+        case LIMIT_IN_NS: return "nanoseconds";
         case LIMIT_IN_PERCENT: return "percent";
         case LIMIT_IN_BYTES_PER_S: return "bytes_per_second";
         case LIMIT_IN_PERCENT_PER_S: return "percent_per_second";
@@ -327,8 +347,8 @@ static const char *unit_name(const struct limit *l) {
 }
 
 static const char *const kind_keys[LIMIT_N_KINDS] = {
-        "peak",     "end",    "growth",   "allocated", "allocations", "temporary_share",
-        "peak_rss", "leaked", "function", "against",
+        "peak",     "end", "growth",  "allocated", "allocations", "temporary_share",
+        "peak_rss", "cpu", "blocked", "leaked",    "function",    "against",
 };
 
 static void put_result(struct json *j, const struct check_result *r) {

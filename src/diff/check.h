@@ -15,6 +15,8 @@ enum limit_kind {
         LIMIT_ALLOCATIONS,
         LIMIT_TEMPORARY_SHARE,
         LIMIT_RSS,
+        LIMIT_CPU,      /* samples of time */
+        LIMIT_BLOCKED,  /* likewise */
         LIMIT_LEAKED,   /* what nothing points to any more, by the graph of the trace */
         LIMIT_FUNCTION, /* what blocks on whose call path it is held at the peak */
         LIMIT_AGAINST,  /* a metric, compared with another recording */
@@ -24,6 +26,7 @@ enum limit_kind {
 enum limit_unit {
         LIMIT_IN_BYTES,
         LIMIT_IN_COUNT,
+        LIMIT_IN_NS,
         LIMIT_IN_PERCENT,
         LIMIT_IN_BYTES_PER_S,   /* growth … */
         LIMIT_IN_PERCENT_PER_S, /* … of what was live when it began */

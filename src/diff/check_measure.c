@@ -10,6 +10,7 @@
 #include "diff/paired.h"
 #include "finding/finding.h"
 #include "finding/series.h"
+#include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
 
@@ -335,7 +336,9 @@ static bool is_above(const struct diff *d, const struct check_result *r) {
         double more = r->measured - r->base;
 
         return more > fabs(r->base) * r->limit->limit / 100 &&
-               more >= (counts ? DIFF_MIN_COUNT : DIFF_MIN_BYTES);
+               more >= (query_metric_time(d->metric) ? DIFF_MIN_NS
+                        : counts                     ? DIFF_MIN_COUNT
+                                                     : DIFF_MIN_BYTES);
 }
 
 static int compare(struct check *c, struct check_result *r, const struct request *asked,
@@ -348,6 +351,11 @@ static int compare(struct check *c, struct check_result *r, const struct request
         options.sources[NAME_OLD] = (struct diff_source){o->against, asked};
         options.sources[NAME_NEW] = (struct diff_source){o->source.path, asked};
         x = diff_gather(&d, &options, reterr);
+        if (x == -ENODATA) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "the traces do not both have it");
+                return 0;
+        }
         if (x < 0)
                 return x;
         r->base = diff_total(&d, NAME_OLD);
@@ -356,8 +364,10 @@ static int compare(struct check *c, struct check_result *r, const struct request
         str_clear(&c->base_doubt);
         side_add_doubt(&d.sides[NAME_OLD], &c->base_doubt);
         if (is_above(&d, r) && d.total_is_chance && !o->strict)
-                snprintf(r->remark, sizeof(r->remark),
-                         "chance: the work is the same, and both fluctuate by more");
+                snprintf(r->remark, sizeof(r->remark), "%s",
+                         query_metric_time(d.metric)
+                                 ? "within what samples can be wrong by"
+                                 : "chance: the work is the same, and both fluctuate by more");
         else if (is_above(&d, r))
                 r->status = CHECK_FAILED;
         for (size_t i = 0;
@@ -390,7 +400,14 @@ static void measure_plain(struct check *c, struct check_result *r) {
         enum query_metric metric = QUERY_PEAK;
 
         switch (r->limit->kind) {
-        case LIMIT_PEAK: r->measured = (double)t->peak_bytes; break;
+        case LIMIT_PEAK:
+                r->measured = (double)t->peak_bytes;
+                if (t->lacks_peak) {
+                        r->status = CHECK_UNTOLD;
+                        snprintf(r->remark, sizeof(r->remark),
+                                 "the trace is of one moment, and does not know its peak");
+                }
+                break;
         case LIMIT_RSS:
                 r->measured = (double)t->peak_rss_bytes;
                 if (!t->peak_rss_bytes) {
@@ -402,10 +419,21 @@ static void measure_plain(struct check *c, struct check_result *r) {
         case LIMIT_ALLOCATED:
                 r->measured = (double)t->alloc_bytes;
                 metric = QUERY_ALLOCATED;
+                if (t->lacks_blocks || t->lacks_traffic) {
+                        r->status = CHECK_UNTOLD;
+                        snprintf(r->remark, sizeof(r->remark),
+                                 "the trace does not know what was allocated");
+                }
                 break;
         case LIMIT_ALLOCATIONS:
                 r->measured = (double)t->n_allocs;
                 metric = QUERY_COUNT;
+                if (t->lacks_blocks || t->lacks_traffic) {
+                        r->status = CHECK_UNTOLD;
+                        snprintf(r->remark, sizeof(r->remark), "%s",
+                                 t->lacks_traffic ? "the trace has only what was live"
+                                                  : "the trace has no numbers of blocks");
+                }
                 break;
         case LIMIT_TEMPORARY_SHARE:
                 r->measured = t->n_allocs ? 100 * (double)t->n_temporary / (double)t->n_allocs : 0;
@@ -524,8 +552,63 @@ static int measure_leaked(struct check *c, struct check_result *r, struct err *r
         return x;
 }
 
+/* The sum of a clock's samples is good to a period for each time a thread runs: it is held against the limit as it is. */
+static int measure_time(struct check *c, struct check_result *r, enum query_metric m,
+                        struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = c->side.answer->scope;
+        int x;
+
+        if (!query_has_ticks(c->side.q)) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "the trace has no samples of time");
+                return 0;
+        }
+        scope.of_time = query_metric_time(m);
+        x = query_ask(c->side.q, &scope, &a, reterr);
+        if (x < 0)
+                return x;
+        r->measured = (double)a->totals.alloc_bytes;
+        if (r->measured <= r->limit->limit)
+                return 0;
+        r->status = CHECK_FAILED;
+        c->side.frames.is_of_time = true; /* for the names of those to blame */
+        blame(c, r, a, m);
+        c->side.frames.is_of_time = c->side.answer->scope.of_time != QUERY_NO_TIME;
+        return 0;
+}
+
+static bool is_about_time(const struct limit *l) {
+        return l->kind == LIMIT_CPU || l->kind == LIMIT_BLOCKED;
+}
+
 static int measure(struct check *c, struct check_result *r, struct err *reterr) {
+        if (query_is_blank(c->side.q)) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark),
+                         "nothing of what the program did is in the trace");
+                return 0;
+        }
+        if (r->limit->kind == LIMIT_GROWTH && c->side.answer->totals.lacks_time) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "the trace has no times");
+                return 0;
+        }
+        if (query_is_of_time(c->side.q) && r->limit->kind != LIMIT_AGAINST &&
+            !is_about_time(r->limit)) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark),
+                         "the trace has samples of time and no allocations");
+                return 0;
+        }
+        if (c->side.v->meta.unit != TRACE_UNIT_BYTES && r->limit->kind != LIMIT_AGAINST) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "the trace has no bytes");
+                return 0;
+        }
         switch (r->limit->kind) {
+        case LIMIT_CPU: return measure_time(c, r, QUERY_CPU, reterr);
+        case LIMIT_BLOCKED: return measure_time(c, r, QUERY_BLOCKED, reterr);
         case LIMIT_LEAKED: return measure_leaked(c, r, reterr);
         case LIMIT_END: return measure_end(c, r, reterr);
         case LIMIT_GROWTH: return measure_growth(c, r, reterr);

@@ -8,9 +8,10 @@
 #include "diff/chance.h"
 #include "diff/diff_text.h"
 #include "diff/paired.h"
+#include "query/spent_time.h"
 
 static bool is_flow(enum query_metric m) {
-        return m != QUERY_PEAK && m != QUERY_END;
+        return m != QUERY_PEAK && m != QUERY_END && m != QUERY_MAPPED;
 }
 
 static int set_metric(struct diff *d, struct err *reterr) {
@@ -26,6 +27,44 @@ static int set_metric(struct diff *d, struct err *reterr) {
         return 0;
 }
 
+/* What a recording does not have is not 0. */
+static int check_recorded(const struct diff *d, const struct diff_side *side,
+                          const struct diff_side *other, struct err *reterr) {
+        bool is_time = query_metric_time(d->metric) != QUERY_NO_TIME;
+
+        if (is_time && !query_has_ticks(side->q))
+                return err_about(reterr, "by",
+                                 err_set(reterr, -ENODATA,
+                                         "'%s' has no samples of time: record with silt run --cpu",
+                                         side->source->path));
+        if (!is_time && query_is_of_time(side->q))
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENODATA,
+                                query_has_ticks(other->q)
+                                        ? "'%s' has only samples of time: use --by cpu or --by blocked"
+                                        : "'%s' has only samples of time, the other has memory",
+                                side->source->path));
+        return 0;
+}
+
+static bool lacks_peak(const struct diff_side *s) {
+        return s->answer->totals.lacks_peak;
+}
+
+/* Of recordings of time alone it is time that is compared; where one does not know its peak, what both had in the end. */
+static int settle_metric(struct diff *d, struct err *reterr) {
+        const struct diff_side *old = &d->sides[NAME_OLD], *new = &d->sides[NAME_NEW];
+        int r;
+
+        if (old->resolved.scope.of_time && new->resolved.scope.of_time)
+                d->metric = new->resolved.metric;
+        else if (d->metric == QUERY_PEAK && (lacks_peak(old) || lacks_peak(new)))
+                d->metric = QUERY_END;
+        r = check_recorded(d, old, new, reterr);
+        return r < 0 ? r : check_recorded(d, new, old, reterr);
+}
+
 static int set_scale(struct diff *d, struct err *reterr) {
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 uint64_t ns = side_duration_ns(&d->sides[side]);
@@ -33,6 +72,11 @@ static int set_scale(struct diff *d, struct err *reterr) {
                 d->scale[side] = 1;
                 if (!diff_request(d->options)->per_second)
                         continue;
+                if (d->sides[side].answer->totals.lacks_time)
+                        return err_about(reterr, "per-second",
+                                         err_set(reterr, -ENOTSUP,
+                                                 "%s: the recording has no times: leave it out",
+                                                 d->sides[side].source->path));
                 if (ns == 0)
                         return err_about(reterr, "per-second",
                                          err_set(reterr, -ERANGE,
@@ -54,6 +98,18 @@ static int check_sites(const struct diff *d, struct err *reterr) {
                         "numbers of call paths are those of one trace: use function or asked-by"));
 }
 
+/* Samples are no bytes. */
+static int check_units(const struct diff *d, struct err *reterr) {
+        static const char *const names[] = {"bytes", "samples", "time", "units"};
+        const struct diff_side *old = &d->sides[NAME_OLD], *new = &d->sides[NAME_NEW];
+
+        if (old->v->meta.unit == new->v->meta.unit)
+                return 0;
+        return err_set(reterr, -EINVAL, "cannot compare: '%s' has %s, '%s' has %s",
+                       old->source->path, names[old->v->meta.unit], new->source->path,
+                       names[new->v->meta.unit]);
+}
+
 static int gather(struct diff *d, struct err *reterr) {
         const struct diff_options *o = d->options;
         int r = set_metric(d, reterr);
@@ -63,9 +119,13 @@ static int gather(struct diff *d, struct err *reterr) {
                               reterr);
                 if (r >= 0 && side == NAME_NEW)
                         r = check_sites(d, reterr);
+                if (r >= 0 && side == NAME_NEW)
+                        r = check_units(d, reterr);
                 if (r >= 0)
                         r = side_ask(&d->sides[side], reterr);
         }
+        if (r >= 0)
+                r = settle_metric(d, reterr);
         if (r >= 0)
                 r = set_scale(d, reterr);
         if (r >= 0) {

@@ -33,7 +33,11 @@ static inline const struct request *diff_request(const struct diff_options *o) {
 }
 
 enum { DIFF_USUAL_TOP = 15 }; /* rows of each table, where the request does not say */
-enum { DIFF_MIN_BYTES = 256, DIFF_MIN_COUNT = 4 }; /* changes below are noise */
+enum {
+        DIFF_MIN_BYTES = 256,
+        DIFF_MIN_COUNT = 4,
+        DIFF_MIN_NS = 1000000
+}; /* changes below are noise */
 
 #define DIFF_OPTIONS_DEFAULT                                                                       \
         ((struct diff_options){.sources = {{.request = &request_default},                          \

@@ -3,9 +3,8 @@
  * the other and printed. No crash, no hang, no more memory than twice what a report may take; an error is one line, and
  * nothing was printed then.
  *
- * The last byte chooses: bit 0 makes the checksums right first; bits 1 to 5 JSON, all processes, full, a check instead, a
- * window of each; bits 6 and 7 with the length the metric. The two before are the length of the first trace; the second is what
- * follows, or, where that is nothing, the first again.
+ * What is asked of them is in the last bytes: testing/diff_case.h. The second trace is what follows the first, or, where that is
+ * nothing, the first again.
  *
  * seeds: src/diff/diff_seeds
  * covers: src/diff/check.c src/diff/diff.c src/diff/chance.c src/diff/diff_json.c src/diff/side_paths.c src/diff/check_measure.c
@@ -22,19 +21,11 @@
 #include "base/macros.h"
 #include "diff/check.h"
 #include "diff/diff.h"
+#include "diff/testing/diff_case.h"
 #include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-enum {
-        CHOICE_REHASH = 1,
-        CHOICE_JSON = 2,
-        CHOICE_ALL = 4,
-        CHOICE_FULL = 8,
-        CHOICE_CHECK = 16,
-        CHOICE_WINDOW = 32,
-};
 
 static int make_file(const uint8_t *data, size_t n, bool rehash) {
         int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -51,23 +42,19 @@ static int make_file(const uint8_t *data, size_t n, bool rehash) {
 }
 
 /* Loading the rules takes longer than all the rest. */
-static struct name_sources rules_of(size_t n) {
-        return (struct name_sources){.without_builtin = n % 8};
-}
+static struct request request_of(const struct diff_case *c) {
+        struct request r = {.min_share_pct = -1,
+                            .rules = {.without_builtin = c->asked >= DIFF_CASE_PLAIN}};
 
-static const char *process_of(size_t n) {
-        return n % 5 == 1 ? "100" : n % 5 == 2 ? "fabric" : n % 5 == 3 ? "x" : NULL;
-}
-
-static struct request request_of(uint8_t choice, size_t n) {
-        struct request r = {.has_metric = true, .min_share_pct = -1, .rules = rules_of(n)};
-
-        r.metric = (enum query_metric)((n + (choice >> 6)) % QUERY_N_METRICS);
-        r.full = choice & CHOICE_FULL;
+        request_ask(&r, diff_questions[c->asked % DIFF_CASE_PLAIN % ARRAY_SIZE(diff_questions)]);
         return r;
 }
 
-static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t n,
+static enum query_metric metric_of(const struct diff_case *c) {
+        return (enum query_metric)(c->metric % QUERY_N_METRICS);
+}
+
+static int compare(FILE *out, char paths[NAME_N_SIDES][32], const struct diff_case *c,
                    struct err *err) {
         struct request requests[NAME_N_SIDES];
         struct diff_options o = DIFF_OPTIONS_DEFAULT;
@@ -82,45 +69,48 @@ static int compare(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
                 struct request *asked = &requests[side];
 
-                *asked = request_of(choice, n);
-                if (process_of(n))
-                        request_set(asked, "process", process_of(n), NULL);
-                asked->per_second = (choice & CHOICE_WINDOW) && asked->metric != QUERY_PEAK &&
-                                    asked->metric != QUERY_END;
-                if (choice & CHOICE_WINDOW)
+                *asked = request_of(c);
+                asked->has_metric = true;
+                asked->metric = metric_of(c);
+                asked->full = c->choice & DIFF_CASE_FULL;
+                if (c->choice & DIFF_CASE_WINDOW)
                         request_ask(asked, side ? "from=3us&to=50us" : "to=50us");
                 o.sources[side] = (struct diff_source){paths[side], asked, q};
         }
-        o.json = choice & CHOICE_JSON;
-        o.min_change_pct = choice & 64 ? 0 : 1;
+        o.json = c->choice & DIFF_CASE_JSON;
+        o.is_strict = c->choice & DIFF_CASE_STRICT;
+        o.min_change_pct = c->choice & DIFF_CASE_NOTED ? 0 : 1;
         r = diff_print(out, &o, &found, err);
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 request_done(&requests[side]);
         return r;
 }
 
-static int check(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t n,
+static int check(FILE *out, char paths[NAME_N_SIDES][32], const struct diff_case *c,
                  struct err *err) {
-        struct request asked = {.min_share_pct = -1, .rules = rules_of(n)};
+        struct request asked = request_of(c);
         struct check_options o = {.source = {paths[NAME_NEW], &asked},
                                   .against = paths[NAME_OLD],
-                                  .json = choice & CHOICE_JSON};
+                                  .json = c->choice & DIFF_CASE_JSON,
+                                  .strict = c->choice & DIFF_CASE_STRICT};
         enum check_status status;
         int r;
 
-        request_ask(&asked, choice & CHOICE_ALL ? "process=all" : "");
+        if (c->choice & DIFF_CASE_ALL)
+                request_ask(&asked, "process=all");
         for (unsigned i = 0; i < LIMIT_N_KINDS; i++) {
-                if (i == LIMIT_LEAKED) /* most traces have no graph, and then all is refused */
+                /* most traces have no graph, and then all is refused */
+                if (i == LIMIT_LEAKED && !(c->choice & DIFF_CASE_NOTED))
                         continue;
                 vec_push(&o.limits,
                          (struct limit){.kind = (enum limit_kind)i,
                                         .unit = i == LIMIT_GROWTH    ? LIMIT_IN_PERCENT_PER_S
                                                 : i == LIMIT_AGAINST ? LIMIT_IN_PERCENT
                                                                      : LIMIT_IN_BYTES,
-                                        .limit = choice & CHOICE_FULL ? 0 : 1e6,
+                                        .limit = c->choice & DIFF_CASE_FULL ? 0 : 1e6,
                                         .text = "1M",
                                         .function = "main",
-                                        .metric = "allocated",
+                                        .metric = query_metric_name(metric_of(c)),
                                         .rate_s = 1,
                                         .rate_name = "s"});
         }
@@ -131,24 +121,27 @@ static int check(FILE *out, char paths[NAME_N_SIDES][32], uint8_t choice, size_t
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-        uint8_t choice = n ? data[--n] : 0;
-        size_t n_first = n >= 2 ? data[n - 2] | (size_t)data[n - 1] << 8 : 0, n_text = 0;
+        struct diff_case c = {0};
+        size_t n_first, n_text = 0;
         char paths[NAME_N_SIDES][32], *text = NULL;
         int fds[NAME_N_SIDES], r;
         struct err err = {0};
         FILE *out;
 
-        n -= MIN(n, (size_t)2);
-        n_first = MIN(n_first, n);
-        fds[0] = make_file(data, n_first, choice & CHOICE_REHASH);
-        fds[1] = n_first < n ? make_file(data + n_first, n - n_first, choice & CHOICE_REHASH)
+        if (n >= sizeof(c)) {
+                n -= sizeof(c);
+                memcpy(&c, data + n, sizeof(c));
+        }
+        n_first = MIN(c.n_first[0] | (size_t)c.n_first[1] << 8, n);
+        fds[0] = make_file(data, n_first, c.choice & DIFF_CASE_REHASH);
+        fds[1] = n_first < n ? make_file(data + n_first, n - n_first, c.choice & DIFF_CASE_REHASH)
                              : fds[0];
         for (unsigned side = 0; side < NAME_N_SIDES; side++)
                 snprintf(paths[side], sizeof(paths[side]), "/proc/self/fd/%d", fds[side]);
         out = open_memstream(&text, &n_text);
         heap_peak_begin();
-        r = choice & CHOICE_CHECK ? check(out, paths, choice, n, &err)
-                                  : compare(out, paths, choice, n, &err);
+        r = c.choice & DIFF_CASE_CHECK ? check(out, paths, &c, &err)
+                                       : compare(out, paths, &c, &err);
         if (heap_peak_bytes() > 4 * (512 * n + (64u << 20)))
                 abort();
         fclose(out);

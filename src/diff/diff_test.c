@@ -47,7 +47,7 @@ static struct request requests[NAME_N_SIDES];
 /* They point to requests, which the next call changes. */
 static struct diff_options draw_options(const char *old, const char *new) {
         const char *const paths[NAME_N_SIDES] = {[NAME_OLD] = old, [NAME_NEW] = new};
-        enum query_metric metric = (enum query_metric)draw(QUERY_N_METRICS);
+        enum query_metric metric = (enum query_metric)draw(QUERY_CPU);
         bool is_full = draw(2), is_of_all = draw(3) == 0, is_windowed = true;
         struct diff_options o = DIFF_OPTIONS_DEFAULT;
 

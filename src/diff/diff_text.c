@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diff/diff_words.h"
+#include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
 
@@ -36,14 +37,41 @@ size_t diff_totals(const struct diff *d, struct total_row *rows) {
         bool has_rss = query_filter_is_empty(diff_request(d->options)->filter);
         size_t n = 0;
 
+        if (query_metric_time(d->metric)) {
+                bool is_cpu = d->metric == QUERY_CPU;
+
+                rows[n++] = total(is_cpu ? "cpu_s" : "blocked_s", is_cpu ? "CPU time" : "blocked",
+                                  TOTAL_NS, true, (double)a->alloc_bytes, (double)b->alloc_bytes);
+                rows[n++] = total("samples", is_cpu ? "samples" : "waits", TOTAL_COUNT, true,
+                                  (double)a->n_allocs, (double)b->n_allocs);
+                rows[n++] = total("call_paths", "call paths", TOTAL_COUNT, false,
+                                  (double)a->n_sites, (double)b->n_sites);
+                rows[n++] = total("duration_s", "duration", TOTAL_NS, false,
+                                  (double)side_duration_ns(&d->sides[NAME_OLD]),
+                                  (double)side_duration_ns(&d->sides[NAME_NEW]));
+                return n;
+        }
+        if (unit_weights() != UNIT_BYTES) {
+                rows[n++] = total("weight", unit_weight_name(), TOTAL_BYTES, true,
+                                  (double)a->alloc_bytes, (double)b->alloc_bytes);
+                rows[n++] = total("call_paths", "call paths", TOTAL_COUNT, false,
+                                  (double)a->n_sites, (double)b->n_sites);
+                return n;
+        }
         rows[n++] = total("peak_live_bytes", "peak", TOTAL_BYTES, false, (double)a->peak_bytes,
                           (double)b->peak_bytes);
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_peak;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_peak;
         rows[n++] = total("end_live_bytes", "live at the end", TOTAL_BYTES, false,
                           (double)a->end_bytes, (double)b->end_bytes);
         rows[n++] = total("bytes_allocated", "allocated", TOTAL_BYTES, true, (double)a->alloc_bytes,
                           (double)b->alloc_bytes);
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_blocks && !a->lacks_traffic;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_blocks && !b->lacks_traffic;
         rows[n++] = total("allocations", "allocations", TOTAL_COUNT, true, (double)a->n_allocs,
                           (double)b->n_allocs);
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_blocks && !a->lacks_traffic;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_blocks && !b->lacks_traffic;
         rows[n++] = total("temporary_allocations", "temporary", TOTAL_COUNT, true,
                           (double)a->n_temporary, (double)b->n_temporary);
         rows[n - 1].is_known[NAME_OLD] = !a->lacks_events;
@@ -60,6 +88,8 @@ size_t diff_totals(const struct diff *d, struct total_row *rows) {
         rows[n++] = total("duration_s", "duration", TOTAL_NS, false,
                           (double)side_duration_ns(&d->sides[NAME_OLD]),
                           (double)side_duration_ns(&d->sides[NAME_NEW]));
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_time;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_time;
         return n;
 }
 
@@ -69,7 +99,7 @@ static const char *total_text(const struct total_row *r, double v, const char *s
         uint64_t n = unit_nearest(fabs(v));
 
         snprintf(w->s, sizeof(w->s), "%s%s%s", sign,
-                 r->unit == TOTAL_BYTES   ? unit_bytes(&t, n)
+                 r->unit == TOTAL_BYTES   ? unit_weight(&t, n)
                  : r->unit == TOTAL_COUNT ? unit_count(&t, n)
                                           : unit_duration(&t, n),
                  behind);
@@ -148,10 +178,10 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
         str_addf(to, "%s: ", side == NAME_OLD ? "OLD" : "NEW");
         style_add_clean(to, frame_base(x->source->path));
         if (x->resolved.is_at)
-                str_addf(to, " at %s", unit_duration(&a, x->to_ns));
+                str_addf(to, " at %s", unit_moment(&a, x->to_ns));
         else if (side_is_windowed(x))
-                str_addf(to, " from %s to %s", unit_duration(&a, x->from_ns),
-                         unit_duration(&b, x->to_ns));
+                str_addf(to, " from %s to %s", unit_moment(&a, x->from_ns),
+                         unit_moment(&b, x->to_ns));
         str_add(to, " (");
         if (side == NAME_NEW && is_same_command(d))
                 str_add(to, "the same command");
@@ -181,6 +211,9 @@ static void add_lengths(const struct diff *d, struct str *to) {
                          unit_duration(&t, (uint64_t) new));
                 return;
         }
+        if (d->sides[NAME_OLD].answer->totals.lacks_time ||
+            d->sides[NAME_NEW].answer->totals.lacks_time)
+                return;
         if (!is_flow(d->metric) || old <= 0 || new <= 0 ||
             fabs(new - old) * 100 <= fmin(old, new) * TEXT_LONG_PCT)
                 return;
@@ -270,7 +303,10 @@ static void print_path(const struct style *s, const struct diff *d, const struct
         struct unit_text n, m;
 
         add_figures(s, d, row, &line);
-        if (row->f[NAME_OLD].n_allocs == row->f[NAME_NEW].n_allocs || !row->has[!side])
+        if (row->f[NAME_OLD].lacks_blocks || row->f[NAME_NEW].lacks_blocks ||
+            row->f[NAME_OLD].lacks_traffic || row->f[NAME_NEW].lacks_traffic)
+                ; /* nobody counted them */
+        else if (row->f[NAME_OLD].n_allocs == row->f[NAME_NEW].n_allocs || !row->has[!side])
                 str_addf(&counts, "%s allocation%s", unit_count(&n, row->f[side].n_allocs),
                          unit_s(row->f[side].n_allocs));
         else
@@ -391,18 +427,22 @@ static void print_table(const struct style *s, const struct diff *d, const char 
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* What a side lacks, before anything is said of it. */
 static void print_doubts(const struct style *s, const struct diff *d) {
-        struct str text = {0};
+        struct str doubt = {0}, text = {0};
 
         for (unsigned side = 0; side < NAME_N_SIDES; side++) {
-                str_addf(&text, "%s: ", side == NAME_OLD ? "OLD" : "NEW");
-                side_add_doubt(&d->sides[side], &text);
-                if (text.n > 5) {
-                        fputc('\n', s->out);
-                        style_wrap(s, str_text(&text), 0);
+                side_add_doubt(&d->sides[side], &doubt);
+                if (doubt.n) {
+                        str_addf(&text, "%s: %s", side == NAME_OLD ? "OLD" : "NEW",
+                                 str_text(&doubt));
+                        fputs("! ", s->out);
+                        style_wrap(s, str_text(&text), 2);
                 }
+                str_clear(&doubt);
                 str_clear(&text);
         }
+        str_done(&doubt);
         str_done(&text);
 }
 
@@ -411,11 +451,11 @@ void diff_text(FILE *out, const struct diff *d) {
         struct style s;
 
         style_init(&s, out);
+        print_doubts(&s, d);
         print_first(&s, d);
         print_totals(&s, d);
         print_table(&s, d, "function", d->functions.items, d->functions.n, n_top, print_function);
         print_table(&s, d, "call path", d->sites.items, d->sites.n,
                     diff_request(d->options)->has_top ? n_top : MIN(n_top, (size_t)TEXT_MAX_PATHS),
                     print_path);
-        print_doubts(&s, d);
 }

@@ -369,9 +369,9 @@ static void test_random_text(void **state) {
                 make_random(NEW_PATH);
                 o.sources[NAME_OLD] = (struct diff_source){OLD_PATH, &asked};
                 o.sources[NAME_NEW] = (struct diff_source){draw(4) ? NEW_PATH : OLD_PATH, &asked};
-                asked.metric = (enum query_metric)draw(QUERY_N_METRICS);
-                asked.per_second =
-                        asked.metric != QUERY_PEAK && asked.metric != QUERY_END && draw(2);
+                asked.metric = (enum query_metric)draw(QUERY_CPU);
+                asked.per_second = asked.metric != QUERY_PEAK && asked.metric != QUERY_MAPPED &&
+                                   asked.metric != QUERY_END && draw(2);
                 o.min_change_pct = (double)draw(4);
                 asked.full = draw(4) == 0;
                 setenv("COLUMNS", width, 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "name/stable.h"
+#include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
 
@@ -24,7 +25,7 @@ const char *words_value(const struct diff *d, double v, struct words *w) {
         struct unit_text t;
 
         snprintf(w->s, sizeof(w->s), "%s%s%s", v < 0 && n ? "-" : "",
-                 counts(d) ? unit_count(&t, n) : unit_bytes(&t, n),
+                 counts(d) ? unit_count(&t, n) : unit_weight(&t, n),
                  diff_request(d->options)->per_second ? "/s" : "");
         return w->s;
 }
@@ -64,6 +65,10 @@ void words_add_state(const struct diff *d, struct str *to) {
         const char *a_second = diff_request(d->options)->per_second ? " per second" : "";
         bool is_at = d->sides[NAME_NEW].resolved.is_at;
 
+        if (unit_weights() != UNIT_BYTES && !query_metric_time(d->metric)) {
+                str_add(to, unit_weight_name());
+                return;
+        }
         switch (d->metric) {
         case QUERY_PEAK: str_add(to, "live at the peak"); break;
         case QUERY_END:
@@ -75,6 +80,11 @@ void words_add_state(const struct diff *d, struct str *to) {
         case QUERY_COUNT: str_addf(to, "allocations%s", a_second); break;
         case QUERY_TEMPORARY: str_addf(to, "temporary allocations%s", a_second); break;
         case QUERY_GROWTH: str_addf(to, "growth of live bytes%s", a_second); break;
+        case QUERY_CPU: str_addf(to, "CPU time%s", a_second); break;
+        case QUERY_BLOCKED: str_addf(to, "time blocked%s", a_second); break;
+        case QUERY_MAPPED:
+                str_addf(to, "mapped by the program itself%s", is_at ? " at that moment" : "");
+                break;
         case QUERY_N_METRICS: break;
         }
 }
@@ -175,13 +185,19 @@ static void add_total(const struct diff *d, enum name_side side, struct str *to)
         if (counts(d))
                 unit_count(&t, n);
         else
-                unit_bytes(&t, n);
+                unit_weight(&t, n);
+        if (unit_weights() != UNIT_BYTES && !query_metric_time(d->metric)) {
+                str_addf(to, "has %s%s", t.s, a_second);
+                return;
+        }
         switch (d->metric) {
         case QUERY_PEAK: str_addf(to, "peaks at %s", t.s); break;
         case QUERY_END:
                 if (d->sides[side].to_ns < d->sides[side].v->end_ns)
                         str_addf(to, "holds %s at %s", t.s,
-                                 unit_duration(&when, d->sides[side].to_ns));
+                                 unit_moment(&when, d->sides[side].to_ns));
+                else if (d->sides[side].answer->totals.lacks_peak) /* of one moment */
+                        str_addf(to, "holds %s", t.s);
                 else
                         str_addf(to, "leaves %s at the end", t.s);
                 break;
@@ -192,6 +208,13 @@ static void add_total(const struct diff *d, enum name_side side, struct str *to)
                 break;
         case QUERY_GROWTH:
                 str_addf(to, "%s by %s%s", v < 0 ? "shrinks" : "grows", t.s, a_second);
+                break;
+        case QUERY_CPU: str_addf(to, "uses %s of CPU time%s", t.s, a_second); break;
+        case QUERY_BLOCKED: str_addf(to, "is blocked for %s%s", t.s, a_second); break;
+        case QUERY_MAPPED:
+                str_addf(to, "maps %s itself", t.s);
+                if (d->sides[side].resolved.is_at)
+                        str_addf(to, " at %s", unit_moment(&when, d->sides[side].to_ns));
                 break;
         case QUERY_N_METRICS: break;
         }
@@ -256,13 +279,16 @@ static void add_no_difference(const struct diff *d, struct str *to) {
         str_add(to, ": NEW ");
         add_total(d, NAME_NEW, to);
         if (is_equal) {
-                str_add(to, ", as OLD does.");
+                str_addf(to, ", as OLD %s.", d->metric == QUERY_BLOCKED ? "is" : "does");
                 return;
         }
         str_add(to, ", OLD ");
         add_total(d, NAME_OLD, to);
         if (d->total_is_chance)
-                str_add(to, ", which is chance: both did the same work and fluctuate by more");
+                str_add(to,
+                        query_metric_time(d->metric)
+                                ? ", which is within what samples can be wrong by"
+                                : ", which is chance: both did the same work and fluctuate by more");
         str_add(to, ".");
 }
 
@@ -295,7 +321,8 @@ void words_add_verdict(const struct diff *d, const struct style *s, struct str *
                 if (pct.s[0])
                         str_addf(to, " (%s)", pct.s);
         } else {
-                str_add(to, change == 0 ? ", as OLD does" : ", about as OLD does");
+                str_addf(to, ", %sas OLD %s", change == 0 ? "" : "about ",
+                         d->metric == QUERY_BLOCKED ? "is" : "does");
         }
         add_movers(d, s, total_moved, to);
         str_add(to, ".");
@@ -317,6 +344,36 @@ static bool lengths_are_alike(const struct diff *d) {
         return fabs(a - b) * 100 <= fmin(a, b) * WORDS_ALIKE_PCT;
 }
 
+static bool lacks_blocks(const struct diff *d) {
+        return d->sides[NAME_OLD].answer->totals.lacks_blocks ||
+               d->sides[NAME_NEW].answer->totals.lacks_blocks;
+}
+
+static bool lacks_traffic(const struct diff *d) {
+        return d->sides[NAME_OLD].answer->totals.lacks_traffic ||
+               d->sides[NAME_NEW].answer->totals.lacks_traffic;
+}
+
+static bool lacks_peak(const struct diff *d) {
+        return d->sides[NAME_OLD].answer->totals.lacks_peak ||
+               d->sides[NAME_NEW].answer->totals.lacks_peak;
+}
+
+static bool lacks_events(const struct diff *d) {
+        return d->sides[NAME_OLD].answer->totals.lacks_events ||
+               d->sides[NAME_NEW].answer->totals.lacks_events;
+}
+
+static bool is_unknown(const struct diff *d, enum query_metric m) {
+        switch (m) {
+        case QUERY_PEAK: return lacks_peak(d);
+        case QUERY_COUNT:
+        case QUERY_ALLOCATED: return lacks_blocks(d) || lacks_traffic(d);
+        case QUERY_TEMPORARY: return lacks_events(d);
+        default: return false;
+        }
+}
+
 void words_add_others(const struct diff *d, struct str *to) {
         static const struct {
                 enum query_metric metric;
@@ -328,9 +385,13 @@ void words_add_others(const struct diff *d, struct str *to) {
                       {QUERY_TEMPORARY, "temporary allocations"}};
         size_t n = 0;
 
+        if (unit_weights() != UNIT_BYTES || d->metric == QUERY_MAPPED)
+                return;
         if (d->sides[NAME_NEW].resolved.is_at) /* all but what is live there is from before */
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+                if (is_unknown(d, others[i].metric))
+                        continue;
                 struct diff other = {.metric = others[i].metric,
                                      .sides = {d->sides[NAME_OLD], d->sides[NAME_NEW]},
                                      .scale = {1, 1}};

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "diff/altered_paths.h"
 #include "diff/side_paths.h"
+#include "query/spent_time.h"
 
 /* ---- what rows say --------------------------------------------------------------------------- */
 
@@ -24,6 +25,9 @@ double diff_total(const struct diff *d, enum name_side side) {
         case QUERY_ALLOCATED: v = (double)t->alloc_bytes; break;
         case QUERY_COUNT: v = (double)t->n_allocs; break;
         case QUERY_TEMPORARY: v = (double)t->n_temporary; break;
+        case QUERY_CPU:
+        case QUERY_BLOCKED: v = (double)t->alloc_bytes; break;
+        case QUERY_MAPPED: v = (double)t->peak_bytes; break;
         case QUERY_GROWTH: v = (double)t->end_bytes - (double)t->begin_bytes; break;
         case QUERY_N_METRICS: break;
         }
@@ -199,7 +203,10 @@ static void set_limit(struct diff *d) {
                 d->limit = (double)o->min_change_bytes;
                 return;
         }
-        floor_value = o->min_change_pct > 0 ? counts ? DIFF_MIN_COUNT : DIFF_MIN_BYTES : 0;
+        floor_value = o->min_change_pct <= 0         ? 0
+                      : query_metric_time(d->metric) ? DIFF_MIN_NS
+                      : counts                       ? DIFF_MIN_COUNT
+                                                     : DIFF_MIN_BYTES;
         d->limit = o->min_change_pct / 100 *
                    fmax(fabs(diff_total(d, NAME_OLD)), fabs(diff_total(d, NAME_NEW)));
         d->limit = fmax(d->limit, floor_value * scale);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
+#include "query/spent_time.h"
 #include "show/estimate.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
@@ -57,6 +58,7 @@ int side_ask(struct diff_side *s, struct err *reterr) {
                 return err_within(reterr, s->source->path, &why);
         if (s->resolved.note[0])
                 err_set(reterr, 0, "%s: %s", s->source->path, s->resolved.note);
+        s->frames.is_of_time = s->resolved.scope.of_time != QUERY_NO_TIME;
         r = query_ask(s->q, &s->resolved.scope, &s->answer, reterr);
         if (r < 0)
                 return r;
@@ -104,7 +106,10 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         const struct query_answer *a = s->answer;
         struct unit_text t;
 
-        if (query_answer_is_untold(a) && s->v->meta.flags & TRACE_IS_TOTALS)
+        if (query_is_blank(s->q))
+                str_add(to,
+                        "Nothing of what the program did is in it: it was cut off, or has just begun.");
+        else if (query_answer_is_untold(a) && s->v->meta.flags & TRACE_IS_TOTALS)
                 str_add(to, "This window is unknown: the recording has totals and no events.");
         else if (query_answer_is_untold(a))
                 str_addf(to, "This window is unknown: detail before %s was dropped.",
@@ -115,9 +120,11 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
         else if (s->v->n_unwritten_events)
                 str_addf(to, "%s events could not be written to it.",
                          unit_count(&t, s->v->n_unwritten_events));
-        else if (query_damage(s->q)[0])
+        else if (query_damage(s->q)[0]) {
+                str_add(to, "Incomplete: ");
                 style_add_clean(to, query_damage(s->q));
-        else if (!s->v->finished)
+                str_add(to, ".");
+        } else if (!s->v->finished)
                 str_add(to, "Its end is missing: it was cut off, or is still being written.");
         else if (s->v->meta.flags & TRACE_IS_TOTALS && (a->known_from_ns || a->is_moved))
                 str_add(to, "It has totals and no events: this is the nearest known window.");
@@ -130,7 +137,7 @@ void side_add_doubt(const struct diff_side *s, struct str *to) {
                          unit_duration(&t, s->v->detail_from_ns));
         else if (!a->is_exact)
                 str_add(to, "Parts of the file that its figures need are missing.");
-        else if (query_sample_bytes(s->q)) {
+        else if (query_sample_bytes(s->q) && !a->scope.of_mappings && !a->scope.of_time) {
                 str_addf(
                         to,
                         "It consists of samples of one in %s, so figures by function are estimates.",

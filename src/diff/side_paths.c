@@ -102,6 +102,12 @@ void side_paths_load(struct side_paths *p, uint32_t stack) {
         }
         if (p->all.n == 0)
                 return;
+        if (p->side->frames.is_of_time) {
+                for (size_t i = 0; i < p->all.n; i++)
+                        vec_push(&p->numbers, p->all.items[i].number);
+                p->line = p->all.items[0].line;
+                return;
+        }
         name_fold_looks(p->names, p->looks.items, p->looks.n, &p->folded);
         for (size_t i = 0; i < p->folded.n; i++)
                 vec_push(&p->numbers, p->all.items[p->folded.items[i].frame_idx].number);

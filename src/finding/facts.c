@@ -51,7 +51,8 @@ static struct query_scope life_scope(const struct finding_source *s) {
 
                 scope.from_ns = MAX(scope.from_ns, p->start.start_ns);
                 if (p->has_end && p->end.end_ns > scope.from_ns)
-                        scope.to_ns = MIN(scope.to_ns, p->end.end_ns);
+                        scope.to_ns = MIN(scope.to_ns,
+                                          p->end.end_ns + 1); /* with what happened at its end */
         }
         if (scope.from_ns >= scope.to_ns)
                 scope.from_ns = s->answer->scope.from_ns;

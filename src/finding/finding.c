@@ -91,12 +91,25 @@ void found_number(struct finding *x, const char *name, double value) {
 enum { FINDING_MIN_SAMPLES = 16 };
 
 static bool is_well_founded(const struct facts *f, const struct finding *x) {
-        return x->is_note || x->bytes >= FINDING_MIN_SAMPLES * query_sample_bytes(f->source->q);
+        return x->is_note || x->is_time || x->metric == QUERY_MAPPED ||
+               x->bytes >= FINDING_MIN_SAMPLES * query_sample_bytes(f->source->q);
+}
+
+/* A short peak leaves free memory behind: it is told first, what it left after it. */
+static void put_causes_first(struct facts *f) {
+        bool has_short_peak = false;
+
+        for (size_t i = 0; i < f->found.n; i++)
+                has_short_peak |= strcmp(f->found.items[i].kind, "short-peak") == 0;
+        for (size_t i = 0; i < f->found.n; i++)
+                f->found.items[i].follows =
+                        has_short_peak && strcmp(f->found.items[i].kind, "fragmentation") == 0;
 }
 
 static void keep(struct facts *f, struct findings *ret) {
-        size_t n_told = 0;
+        size_t n_told = 0, n_time = 0;
 
+        put_causes_first(f);
         for (size_t i = 0; i < f->found.n; i++)
                 f->found.items[i].severity = severity_of(f, &f->found.items[i]);
         if (f->found.n)
@@ -104,17 +117,44 @@ static void keep(struct facts *f, struct findings *ret) {
         ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
         for (size_t i = 0; i < f->found.n; i++)
                 if (is_well_founded(f, &f->found.items[i]) &&
-                    (f->found.items[i].is_note || n_told++ < FINDING_MAX))
+                    (f->found.items[i].is_note ||
+                     (f->found.items[i].is_time ? n_time++ < FINDING_MAX_TIME
+                                                : n_told++ < FINDING_MAX)))
                         ret->items[ret->n++] = f->found.items[i];
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* Those that need times, or a peak, are silent where the source has none. */
+static void apply_rules(struct facts *f, struct askers *askers, struct findings *x) {
+        bool has_times = !f->totals->lacks_time;
+        struct left *left;
+
+        askers_gather(askers, f);
+        find_heaps(f);
+        if (has_times)
+                find_growing(f, askers);
+        left = left_new(f, askers);
+        if (has_times) {
+                find_leaks(left);
+                find_short_peak(f, askers);
+        }
+        if (!f->totals->lacks_peak) /* it is about what was live then */
+                find_large(f);
+        find_moves(f, askers);
+        find_slack(f, askers);
+        find_fragmentation(f);
+        find_temporary(f, askers);
+        if (!f->totals->lacks_peak)
+                find_holder(f, askers);
+        x->left = find_left(left);
+        x->growth = f->growth;
+}
+
 int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
         struct arena *arena = arena_new();
         struct findings *x = arena_alloc(arena, sizeof(*x));
         struct askers askers = {0};
-        struct left *left;
         struct facts f;
         int r;
 
@@ -125,21 +165,12 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
                 arena_free(arena);
                 return r;
         }
-        askers_gather(&askers, &f);
-        find_heaps(&f);
-        find_growing(&f, &askers);
-        left = left_new(&f, &askers);
-        find_leaks(left);
-        find_short_peak(&f, &askers);
-        find_large(&f);
-        find_moves(&f, &askers);
-        find_slack(&f, &askers);
-        find_temporary(&f, &askers);
-        find_holder(&f, &askers);
-        x->left = find_left(left);
-        x->growth = f.growth;
+        if (!f.totals->lacks_blocks) /* else rules would judge what nobody counted */
+                apply_rules(&f, &askers, x);
         find_notes(&f);
         find_unseen(&f);
+        find_mapped(&f);
+        find_time(&f);
         keep(&f, x);
         promises_keep(&f, x);
         x->steps = arena_alloc(arena, (f.steps.n + 1) * sizeof(x->steps[0]));

@@ -16,7 +16,8 @@
 #include "request/request.h"
 
 enum {
-        FINDING_MAX = 7, /* notes about the recording come on top */
+        FINDING_MAX = 7,      /* about memory; notes about the recording come on top, */
+        FINDING_MAX_TIME = 5, /* and those about time */
         FINDING_MAX_NUMBERS = 14,
         FINDING_MAX_PARTS = 4,
 };
@@ -49,19 +50,25 @@ struct finding_shows {
 
 struct finding {
         const char *
-                kind; /* growing leak large-site short-peak regrowth slack temporary freed-elsewhere heap peak-site left-at-end; notes:
+                kind; /* kept-tasks greedy-task full-channel left-tasks growing leak large-site short-peak regrowth slack fragmentation temporary freed-elsewhere heap mapped peak-site left-at-end; about time: hot-function
+                           * lock-waiting allocator-time page-faults system-calls kernel-time waiting cpu-wanted
+                           * silt-time; notes:
                            * lost wrong-size unknown-frees failed incomplete-stacks unseen */
         const char *text;                /* one sentence, or two */
         const struct request_step *next; /* what to look at next; NULL: nothing */
         struct finding_shows shows;
         const char *function; /* that is to be looked at, as people see it; "" none */
         uint64_t bytes;
+        uint64_t time_ns; /* of those about time (docs/cpu.md), whose bytes are 0 */
+        bool is_time;
         uint32_t process; /* of several (finding/joined.h) the one it is in; else QUERY_ALL */
         bool is_note;  /* about the recording or single mistakes: never in the place of a culprit */
         bool has_site; /* false: about no one site */
         struct query_site site;   /* the largest of those it is about */
         enum query_metric metric; /* that `site` is told by */
-        bool is_open;             /* no alarm, and nothing to be calm about either */
+        bool follows; /* another one tells what caused it: it comes behind those that hold memory */
+        bool leads;   /* it is about so much more than all others that it comes before them */
+        bool is_open; /* no alarm, and nothing to be calm about either */
         bool is_brief; /* growing, leak: the run is too short to tell a leak from what a program builds */
         enum finding_severity severity;
         struct finding_number numbers[FINDING_MAX_NUMBERS];
@@ -103,6 +110,8 @@ struct finding_source {
         const struct request
                 *request; /* process, window and filter of the answer; NULL: none of them */
         bool is_windowed;
+        /* Where the time of the same process and window went; NULL: nothing is told about it */
+        const struct time_parts *cpu, *blocked;
 };
 
 /* Not where nothing but who holds how much is told. */

@@ -20,7 +20,8 @@ static bool is_of_one(const struct finding *x) {
 
 /* What an heir holds is its parent's. */
 static bool is_of_holding(const struct finding *x) {
-        static const char *const kinds[] = {"left-at-end", "large-site", "peak-site", "heap"};
+        static const char *const kinds[] = {"left-at-end", "large-site", "peak-site", "heap",
+                                            "mapped"};
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (strcmp(x->kind, kinds[i]) == 0)
@@ -129,9 +130,9 @@ static void add_together(struct joining *j, const struct findings *together) {
 
                 if (!x.is_note && (is_of_one(&x) || is_held_by_one(j, &x)))
                         continue;
-                if (same != SIZE_MAX && j->found.items[same].bytes >= x.bytes / 2)
+                if (same != SIZE_MAX && !x.is_time && j->found.items[same].bytes >= x.bytes / 2)
                         continue;
-                if (!x.is_note)
+                if (!x.is_note && !x.is_time)
                         x.text = with_process(j, QUERY_ALL, x.text);
                 if (same == SIZE_MAX)
                         vec_push(&j->found, x);
@@ -143,7 +144,7 @@ static void add_together(struct joining *j, const struct findings *together) {
 struct findings *findings_join(struct findings_parts *c) {
         struct findings *to = c->together;
         struct joining j = {.parts = c, .to = to};
-        size_t n_told = 0;
+        size_t n_told = 0, n_time = 0;
 
         for (size_t i = 0; i < c->n; i++)
                 add_part(&j, c->parts[i].process, c->parts[i].is_heir, c->parts[i].found);
@@ -153,7 +154,9 @@ struct findings *findings_join(struct findings_parts *c) {
         to->items = arena_alloc(to->arena, (j.found.n + 1) * sizeof(to->items[0]));
         to->n = 0;
         for (size_t i = 0; i < j.found.n; i++)
-                if (j.found.items[i].is_note || n_told++ < FINDING_MAX)
+                if (j.found.items[i].is_note ||
+                    (j.found.items[i].is_time ? n_time++ < FINDING_MAX_TIME
+                                              : n_told++ < FINDING_MAX))
                         to->items[to->n++] = j.found.items[i];
         to->parts = arena_alloc(to->arena, (c->n + 1) * sizeof(to->parts[0]));
         for (size_t i = 0; i < c->n; i++)

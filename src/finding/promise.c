@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "finding/rules.h"
+#include "query/spent_time.h"
 
 /* From so much on, of its share behind the warm-up, the share of all that came is as good, and easier to ask for. */
 #define PROMISE_SAME_SHARE 0.9
@@ -107,6 +108,8 @@ static bool look_up(struct facts *f, struct finding_shows *s) {
         struct query_scope scope = f->source->answer->scope;
         struct err err = {0};
 
+        scope.of_mappings = s->by == QUERY_MAPPED;
+        scope.of_time = query_metric_time(s->by);
         if (s->is_windowed) {
                 scope.from_ns = s->from_ns;
                 scope.to_ns = s->to_ns;
@@ -175,11 +178,15 @@ static void tell_value(struct facts *f, struct finding *x) {
                 return;
         if (is_count(s->by))
                 unit_count(&t, (uint64_t)s->value);
+        else if (query_metric_time(s->by))
+                unit_duration(&t, (uint64_t)s->value);
         else
                 unit_bytes(&t, (uint64_t)s->value);
         if (strstr(x->text, t.s))
                 return;
-        if (s->by == QUERY_GROWTH)
+        if (query_metric_time(s->by))
+                x->text = say(f, "%s All call paths through it: %s.", x->text, t.s);
+        else if (s->by == QUERY_GROWTH)
                 x->text = say(f, "%s It grew by %s%s.", x->text, t.s, say_since(f, s));
         else
                 x->text = say(f, "%s All call paths through it: %s%s.", x->text, t.s,

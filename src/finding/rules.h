@@ -22,9 +22,12 @@ void find_short_peak(struct facts *f, const struct askers *askers);
 void find_temporary(struct facts *f, const struct askers *askers);
 void find_moves(struct facts *f, const struct askers *askers); /* regrowth, freed-elsewhere */
 void find_slack(struct facts *f, const struct askers *askers);
+void find_fragmentation(struct facts *f);
 void find_holder(struct facts *f, const struct askers *askers); /* behind all that may tell of it */
 void find_notes(struct facts *f);
 void find_unseen(struct facts *f);
+void find_mapped(struct facts *f);
+void find_time(struct facts *f); /* all that is about time: the source has where it went */
 
 enum finding_severity severity_of(const struct facts *f, const struct finding *x);
 int severity_compare(const void *a, const void *b); /* of findings, for qsort */

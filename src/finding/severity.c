@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How much a finding matters to who reads it, and which comes first: what harms before what may be made better before what is only
- * true; of what holds memory the most bytes first. */
+ * true; of what holds memory the most bytes first. What was mapped, where blocks are next to nothing beside it, comes before all of that. */
 #include <string.h>
 
 #include "finding/rules.h"
@@ -12,9 +12,11 @@
 #define TRIFLE_BYTES 4096          /* fewer than these, */
 #define TRIFLE_SHARE 0.01          /* and less of the peak */
 #define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
-#define CHURN_SHARE_PCT 30 /* of all allocations: temporary ones with less are only noted, */
-#define CHURN_MIN 100000   /* and fewer of them */
-#define COPIED_SHARE 0.1   /* of all bytes allocated: buffers made larger */
+#define CHURN_SHARE_PCT 30  /* of all allocations: temporary ones with less are only noted, */
+#define CHURN_MIN 100000    /* and fewer of them */
+#define COPIED_SHARE 0.1    /* of all bytes allocated: buffers made larger */
+#define WAIT_PROBLEM_PCT 20 /* of the CPU time: so long threads waited for locks */
+#define HOT_SHARE_PCT 25    /* of the CPU time, in one function */
 
 const char *finding_severity_name(enum finding_severity s) {
         static const char *const names[] = {[FINDING_PROBLEM] = "problem",
@@ -72,6 +74,17 @@ static bool is_one_of(const char *kind, const char *const *kinds, size_t n) {
         is_one_of((x)->kind, (const char *const[]){__VA_ARGS__},                                   \
                   sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
+/* Time goes somewhere in every program: only who waits for others is held up. */
+static enum finding_severity severity_of_time(const struct finding *x) {
+        double pct = number_of(x, "share_of_cpu_pct");
+
+        if (IS_ONE_OF(x, "lock-waiting"))
+                return pct >= WAIT_PROBLEM_PCT ? FINDING_PROBLEM : FINDING_WORTH_KNOWING;
+        if (IS_ONE_OF(x, "hot-function", "silt-time", "waiting"))
+                return pct >= HOT_SHARE_PCT ? FINDING_WORTH_KNOWING : FINDING_NOTE;
+        return FINDING_WORTH_KNOWING;
+}
+
 enum finding_severity severity_of(const struct facts *f, const struct finding *x) {
         if (IS_ONE_OF(x, "growing", "leak"))
                 return severity_of_loss(f, x);
@@ -79,8 +92,10 @@ enum finding_severity severity_of(const struct facts *f, const struct finding *x
                 return severity_of_churn(f, x);
         if (IS_ONE_OF(x, "wrong-size"))
                 return FINDING_PROBLEM;
-        if (IS_ONE_OF(x, "large-site", "short-peak", "slack", "heap", "peak-site", "unknown-frees",
-                      "failed") ||
+        if (x->is_time)
+                return severity_of_time(x);
+        if (IS_ONE_OF(x, "large-site", "short-peak", "slack", "fragmentation", "heap", "mapped",
+                      "peak-site", "unknown-frees", "failed") ||
             x->is_open)
                 return FINDING_WORTH_KNOWING;
         return FINDING_NOTE;
@@ -90,8 +105,12 @@ enum finding_severity severity_of(const struct facts *f, const struct finding *x
 static unsigned group_of(const struct finding *x) {
         if (x->is_note)
                 return 5;
-        if (IS_ONE_OF(x, "growing", "leak", "large-site", "short-peak", "slack", "heap",
-                      "peak-site"))
+        if (x->follows)
+                return 1;
+        if (x->is_time)
+                return 2;
+        if (IS_ONE_OF(x, "growing", "leak", "large-site", "short-peak", "slack", "fragmentation",
+                      "heap", "mapped", "peak-site"))
                 return 0;
         if (IS_ONE_OF(x, "regrowth", "temporary"))
                 return 2;
@@ -99,17 +118,23 @@ static unsigned group_of(const struct finding *x) {
 }
 
 bool finding_is_worry(const struct finding *x) {
-        return x->is_open || (x->severity != FINDING_NOTE && !IS_ONE_OF(x, "heap", "peak-site"));
+        return x->is_open ||
+               (x->severity != FINDING_NOTE && !IS_ONE_OF(x, "heap", "mapped", "peak-site",
+                                                          "hot-function", "waiting", "cpu-wanted"));
 }
 
 int severity_compare(const void *a, const void *b) {
         const struct finding *x = a, *y = b;
 
+        if (x->leads != y->leads)
+                return x->leads ? -1 : 1;
         if (x->severity != y->severity)
                 return x->severity < y->severity ? -1 : 1;
         if (group_of(x) != group_of(y))
                 return group_of(x) < group_of(y) ? -1 : 1;
         if (x->bytes != y->bytes)
                 return x->bytes > y->bytes ? -1 : 1;
+        if (x->time_ns != y->time_ns)
+                return x->time_ns > y->time_ns ? -1 : 1;
         return strcmp(x->text, y->text);
 }

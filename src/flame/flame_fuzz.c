@@ -5,10 +5,11 @@
  *
  * The last byte chooses: bit 0 makes the checksums right first; bit 1 that the boxes are written for programs instead, with
  * ages; bits 2 to 4 reversed, full, all processes; bit 5 that
- * the trace is compared with its first half; bits 6 and 7 a window. The metric and the width go by the input's length.
+ * the trace is compared with its first half; bits 6 and 7 a window. The metric, the width, lines and ages go by the input's length;
+ * traces are multiples of eight bytes.
  *
  * seeds: src/report/report_seeds
- * covers: src/flame/colour.c src/flame/text_cut.c src/flame/escape.c src/flame/flame.c src/flame/graph.c
+ * covers: src/flame/colour.c src/flame/text_cut.c src/show/escape.c src/flame/flame.c src/flame/graph.c
  * covers: src/flame/same_functions.c src/flame/svg.c src/show/text_pool.c src/flame/flame_words.c
  * covers: src/flame/flame_json.c src/flame/flame_timeline.c src/flame/process_parts.c src/query/ages.c */
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static int write_boxes(FILE *out, const struct flame_options *o, size_t n, struc
                            old ? 2 : 1,
                            &(struct flame_boxes){.is_reversed = o->is_reversed,
                                                  .by_line = n & 1,
-                                                 .with_ages = n & 2},
+                                                 .with_ages = n & 8},
                            reterr);
 }
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "flame/flame_write.h"
 #include "query/ages.h"
+#include "query/spent_time.h"
 
 enum kind { KIND_ROOT, KIND_FRAME, KIND_REST, KIND_PROCESS, KIND_LINE, KIND_NO_PATH };
 
@@ -175,7 +176,7 @@ static void put_head(struct json *j, const struct picture *p, const struct view 
         put_bool(j, "reversed", g->is_reversed);
         json_key(j, "whole");
         json_int(j, g->frames.items[0].is.value);
-        json_put_string(j, "unit", metric_is_count(g->metric) ? "blocks" : "bytes");
+        json_put_string(j, "unit", metric_is_count(g->metric) ? "blocks" : unit_weight_name());
         json_put_string(j, "sentence", p->words.title);
         json_put_string(j, "scope", p->words.subtitle);
         json_put_string(j, "note", p->words.note);
@@ -221,7 +222,13 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         put_column(&j, g, "shade", column_shade);
         put_widths(&j, g);
         put_column(&j, g, "value", column_value);
-        put_column(&j, g, "beside", column_beside);
+        if (!query_metric_time(g->metric) && /* of time they are samples */
+            (g->frames.items[0].is.lacks_blocks || g->frames.items[0].was.lacks_blocks)) {
+                json_key(&j, "beside");
+                json_null(&j);
+        } else {
+                put_column(&j, g, "beside", column_beside);
+        }
         if (g->has_old) {
                 put_column(&j, g, "was", column_was);
         } else {

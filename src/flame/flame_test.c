@@ -11,13 +11,13 @@
 
 #include "base/macros.h"
 #include "base/units.h"
-#include "flame/escape.h"
 #include "flame/flame.h"
 #include "flame/flame_timeline.h"
 #include "flame/graph.h"
 #include "flame/text_cut.h"
 #include "query/testing/fabric.h"
 #include "request/testing/request_made.h"
+#include "show/escape.h"
 #include "show/opened.h"
 #include "show/testing/server_trace.h"
 
@@ -593,8 +593,8 @@ static void test_hostile_names(void **state) {
 
 /* A trace may claim any time: the axis says it, to the nanosecond that a double does not have. */
 static void test_end_of_time(void **state) {
-        struct timeline t = {
-                .curves = {{.end_ns = UINT64_MAX, .to_ns = UINT64_MAX, .most_bytes = 1}}, .n = 1};
+        struct timeline t = {.curves = {{.end_ns = UINT64_MAX, .to_ns = UINT64_MAX, .highest = 1}},
+                             .n = 1};
         struct unit_text whole, half;
         struct str picture = {0}, wanted = {0};
 

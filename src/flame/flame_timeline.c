@@ -2,29 +2,59 @@
 #include "flame/flame_timeline.h"
 
 #include "base/units.h"
+#include "query/rates.h"
 
-enum { MAX_EVENTS = 4000000 }; /* read for a recording of few slices */
+enum {
+        MAX_EVENTS = 4000000, /* read for a recording of few slices */
+        THOUSANDTHS = 1000,   /* of a thread: what heights of time are */
+};
 
-void timeline_ask(struct timeline *t, const struct view *v, size_t side) {
-        struct query_scope scope = {.process = v->scope.process, .to_ns = UINT64_MAX};
+/* How many threads ran, or waited, in the mean of each column. */
+static bool ask_time(struct timeline_curve *c, const struct view *v,
+                     const struct query_scope *scope) {
+        struct query_rate columns[TIMELINE_COLUMNS];
+        double column_ns = (double)c->end_ns / TIMELINE_COLUMNS;
+        struct err ignored = {0};
+        bool is_known;
+
+        if (query_rates(v->q, scope, TIMELINE_COLUMNS, columns, &is_known, &ignored) < 0)
+                return false;
+        for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
+                c->heights[i] = unit_nearest(columns[i].bytes / column_ns * THOUSANDTHS);
+        return true;
+}
+
+static bool ask_memory(struct timeline_curve *c, const struct view *v,
+                       const struct query_scope *scope) {
         struct query_column columns[TIMELINE_COLUMNS];
-        struct timeline_curve *c = &t->curves[side];
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct err ignored = {0};
+
+        if (query_ask(v->q, scope, &a, &ignored) < 0 ||
+            query_timeline(v->q, scope, TIMELINE_COLUMNS, MAX_EVENTS, columns, &ignored) < 0)
+                return false;
+        for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
+                c->heights[i] = columns[i].live_bytes;
+        c->peak_ns = a->totals.peak_ns;
+        c->peak_bytes = a->totals.peak_bytes;
+        return true;
+}
+
+void timeline_ask(struct timeline *t, const struct view *v, size_t side) {
+        struct query_scope scope = {.process = v->scope.process,
+                                    .to_ns = UINT64_MAX,
+                                    .of_time = v->scope.of_time};
+        struct timeline_curve *c = &t->curves[side];
 
         *c = (struct timeline_curve){.end_ns = v->v->end_ns,
                                      .from_ns = v->scope.from_ns,
                                      .to_ns = MIN(v->scope.to_ns, v->v->end_ns)};
-        if (c->end_ns == 0 || query_ask(v->q, &scope, &a, &ignored) < 0 ||
-            query_timeline(v->q, &scope, TIMELINE_COLUMNS, MAX_EVENTS, columns, &ignored) < 0)
+        t->time = scope.of_time;
+        if (c->end_ns == 0 || !(scope.of_time ? ask_time : ask_memory)(c, v, &scope))
                 return; /* of a damaged trace the frames are better than nothing */
-        for (size_t i = 0; i < TIMELINE_COLUMNS; i++) {
-                c->live_bytes[i] = columns[i].live_bytes;
-                c->most_bytes = MAX(c->most_bytes, c->live_bytes[i]);
-        }
-        c->peak_ns = a->totals.peak_ns;
-        c->peak_bytes = a->totals.peak_bytes;
-        t->n = c->most_bytes ? side + 1 : t->n;
+        for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
+                c->highest = MAX(c->highest, c->heights[i]);
+        t->n = c->highest ? side + 1 : t->n;
 }
 
 /* ---- as SVG --------------------------------------------------------------------------------------- */
@@ -49,7 +79,7 @@ static void add_curve(struct str *to, const struct area *a, const struct timelin
                  a->y + a->height);
         for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
                 str_addf(to, "V%.1fH%.1f",
-                         a->y + a->height - a->height * (double)c->live_bytes[i] / a->most,
+                         a->y + a->height - a->height * (double)c->heights[i] / a->most,
                          a->x + step * (double)(i + 1));
         str_addf(to, "V%.1f%s\"/>\n", a->y + a->height, is_old ? "" : "Z");
 }
@@ -66,23 +96,43 @@ static void add_veil(struct str *to, const struct area *a, uint64_t from_ns, uin
                         x, a->y, w, a->height);
 }
 
+static void add_most(struct str *to, const struct timeline *t, const struct timeline_curve *c) {
+        struct unit_text text;
+
+        if (t->time)
+                str_addf(to, "at most %.2f", (double)c->highest / THOUSANDTHS);
+        else
+                str_addf(to, "at most %s", unit_weight(&text, c->peak_bytes));
+}
+
+static void add_heading(struct str *to, const struct timeline *t) {
+        struct unit_text at;
+
+        str_add(to, t->time == QUERY_CPU_TIME       ? "Threads on a CPU over time: "
+                    : t->time == QUERY_BLOCKED_TIME ? "Threads blocked over time: "
+                                                    : "Live memory over time: ");
+        add_most(to, t, &t->curves[0]);
+        if (!t->time)
+                str_addf(to, ", at %s", unit_moment(&at, t->curves[0].peak_ns));
+        if (t->n > 1) {
+                str_add(to, "; line: before, ");
+                add_most(to, t, &t->curves[1]);
+        }
+}
+
 double timeline_draw(struct str *to, const struct timeline *t, double width, double pad, double y) {
         const struct timeline_curve *c = &t->curves[0];
         struct area a = {.x = pad, .y = y + 22, .width = width - 2 * pad, .height = TIMELINE_CURVE};
-        struct unit_text bytes, at;
+        struct unit_text at;
         struct str text = {0};
 
         if (t->n == 0)
                 return y;
         for (size_t i = 0; i < t->n; i++) {
-                a.most = MAX(a.most, (double)t->curves[i].most_bytes);
+                a.most = MAX(a.most, (double)t->curves[i].highest);
                 a.end_ns = MAX(a.end_ns, t->curves[i].end_ns);
         }
-        str_addf(&text, "Live memory over time: at most %s, at %s",
-                 unit_bytes(&bytes, c->peak_bytes), unit_duration(&at, c->peak_ns));
-        if (t->n > 1)
-                str_addf(&text, "; line: before, at most %s",
-                         unit_bytes(&bytes, t->curves[1].peak_bytes));
+        add_heading(&text, t);
         add_text(to, a.x, y + 14, "start", str_text(&text));
         add_curve(to, &a, c, false);
         if (t->n > 1)
@@ -93,8 +143,8 @@ double timeline_draw(struct str *to, const struct timeline *t, double width, dou
                  a.x + a.width);
         add_text(to, a.x, a.y + a.height + 14, "start", "0 s");
         add_text(to, a.x + a.width / 2, a.y + a.height + 14, "middle",
-                 unit_duration(&at, a.end_ns / 2));
-        add_text(to, a.x + a.width, a.y + a.height + 14, "end", unit_duration(&at, a.end_ns));
+                 unit_moment(&at, a.end_ns / 2));
+        add_text(to, a.x + a.width, a.y + a.height + 14, "end", unit_moment(&at, a.end_ns));
         str_done(&text);
         return y + TIMELINE_HEIGHT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Live memory over the time of a recording, below the frames: when what the picture shows was there. Inside flame/ only. */
+/* Live memory, or threads that ran or waited, over the time of a recording, below the frames: when what the picture shows was there. Inside flame/ only. */
 #pragma once
 
 #include "base/str.h"
@@ -13,14 +13,16 @@ enum {
 
 struct timeline_curve {
         uint64_t end_ns, from_ns, to_ns; /* of the recording, and the window that is asked about */
-        uint64_t peak_ns, peak_bytes;    /* as the report says it */
-        uint64_t most_bytes;             /* of the curve */
-        uint64_t live_bytes[TIMELINE_COLUMNS]; /* highest in each */
+        uint64_t peak_ns, peak_bytes;    /* of memory: as the report says it */
+        uint64_t highest;                /* of the curve */
+        uint64_t heights
+                [TIMELINE_COLUMNS]; /* live bytes, highest in each; of time thousandths of a thread */
 };
 
 struct timeline {
         struct timeline_curve curves[2]; /* the newer trace first */
         size_t n;                        /* 0: there is nothing to see */
+        enum query_time time;            /* whose curves they are; else of live memory */
 };
 
 /* Adds the curve of a view's process, or of all together; filters do not count. */

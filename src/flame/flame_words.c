@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
 
@@ -16,9 +17,9 @@ static const char *change_text(enum query_metric m, int64_t change, struct unit_
         struct unit_text plain;
 
         if (!metric_is_count(m))
-                return unit_bytes_signed(t, change);
+                return unit_weight_signed(t, change);
         unit_count(&plain, change < 0 ? 0 - (uint64_t)change : (uint64_t)change);
-        snprintf(t->s, sizeof(t->s), "%c%.30s", change < 0 ? '-' : '+', plain.s);
+        snprintf(t->s, sizeof(t->s), "%c%.38s", change < 0 ? '-' : '+', plain.s);
         return t->s;
 }
 
@@ -26,6 +27,11 @@ static void add_figure(struct str *to, enum query_metric m, const struct graph_f
         struct unit_text t;
 
         str_add(to, value_text(m, f->value, &t));
+        if (query_metric_time(m))
+                str_addf(to, " in %s sample%s", unit_count(&t, (uint64_t)f->beside),
+                         unit_s((uint64_t)f->beside));
+        if (f->lacks_blocks)
+                return;
         if (m == QUERY_TEMPORARY)
                 str_addf(to, " temporary allocation%s", unit_s((uint64_t)f->value));
         else if (m == QUERY_COUNT)
@@ -38,7 +44,9 @@ static void add_figure(struct str *to, enum query_metric m, const struct graph_f
                          f->beside == 1 || f->beside == -1 ? "" : "s");
         else
                 str_addf(to, " in %s %s%s", unit_count(&t, (uint64_t)f->beside),
-                         m == QUERY_ALLOCATED ? "allocation" : "block",
+                         m == QUERY_ALLOCATED ? "allocation"
+                         : m == QUERY_MAPPED  ? "mapping"
+                                              : "block",
                          unit_s((uint64_t)f->beside));
 }
 
@@ -258,13 +266,24 @@ static void add_state(const struct view *v, const struct query_answer *a, struct
         struct unit_text t;
 
         view_add_state(v, to);
+        if (unit_weights() != UNIT_BYTES) {
+                str_add(to, " of ");
+                return;
+        }
         switch (v->metric) {
-        case QUERY_PEAK: str_addf(to, " (%s) of ", unit_duration(&t, a->totals.peak_ns)); break;
+        case QUERY_PEAK: str_addf(to, " (%s) of ", unit_moment(&t, a->totals.peak_ns)); break;
         case QUERY_ALLOCATED:
         case QUERY_COUNT:
         case QUERY_TEMPORARY: str_add(to, " by "); break;
+        case QUERY_MAPPED:
+                if (!v->scope.is_moment)
+                        str_addf(to, ", most at %s", unit_moment(&t, a->totals.peak_ns));
+                str_add(to, ": ");
+                break;
         case QUERY_END:
         case QUERY_GROWTH:
+        case QUERY_CPU:
+        case QUERY_BLOCKED:
         case QUERY_N_METRICS: str_add(to, " of "); break;
         }
 }
@@ -318,8 +337,10 @@ static void add_scope(const struct words_source *s, struct str *to) {
         const struct view *v = s->view;
         struct unit_text t;
 
-        if (v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
-                str_addf(to, "The whole recording, %s. ", unit_duration(&t, v->v->end_ns));
+        if (unit_has_times() && v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
+                str_addf(to, "The %s, %s. ",
+                         v->v->finished ? "whole recording" : "recording so far",
+                         unit_duration(&t, v->v->end_ns));
         view_add_scope(v, to);
 }
 
@@ -372,7 +393,10 @@ static void add_note(const struct graph *g, struct str *to) {
                                                             "bytes allocated",
                                                             "allocations",
                                                             "temporary allocations",
-                                                            "how much live bytes changed"};
+                                                            "how much live bytes changed",
+                                                            "bytes mapped by the program itself",
+                                                            "CPU time",
+                                                            "time blocked"};
         bool has_inlined = false, has_tasks = false;
         struct unit_text t;
 
@@ -385,7 +409,9 @@ static void add_note(const struct graph *g, struct str *to) {
         str_addf(to, "Width: %s%s. Below a function: %s.", widths[g->metric],
                  g->has_old ? ", the larger of both" : "",
                  g->is_reversed ? "who called it"
-                                : "what it called, down to the code that requested the memory");
+                 : query_metric_time(g->metric)
+                         ? "what it called, down to where the time went"
+                         : "what it called, down to the code that requested the memory");
         if (g->has_old)
                 str_add(to,
                         " Red: grew, darker for more. Purple: new. Blue: shrank. Dark blue: gone.");

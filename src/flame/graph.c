@@ -50,13 +50,15 @@ void graph_figure_add(struct graph_figure *to, const struct graph_figure *f) {
         to->aged_bytes = add_saturated(to->aged_bytes, f->aged_bytes);
         to->aged_byte_s += f->aged_byte_s;
         to->is_sampled |= f->is_sampled;
+        to->lacks_blocks |= f->lacks_blocks;
 }
 
 static struct graph_figure figure_of(enum query_metric m, const struct query_figures *f) {
         struct query_figure x = query_figure_of(f, m);
 
-        return (struct graph_figure){x.value, metric_is_count(m) ? x.bytes : x.blocks,
-                                     f->aged_bytes, f->aged_byte_s, query_figures_error(f, m) > 0};
+        return (struct graph_figure){
+                x.value,        metric_is_count(m) ? x.bytes : x.blocks, f->aged_bytes,
+                f->aged_byte_s, query_figures_error(f, m) > 0,           f->lacks_blocks};
 }
 
 /* What ends at a frame, apart for each side until both are there. */

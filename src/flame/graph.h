@@ -52,7 +52,7 @@ struct graph_figure {
         /* query/ages.h, where they were asked for */
         int64_t aged_bytes;
         double aged_byte_s;
-        bool is_sampled;
+        bool is_sampled, lacks_blocks; /* the latter: beside means nothing */
 };
 
 struct graph_frame {

@@ -2,10 +2,10 @@
 /* The picture as SVG: an image, without a script. Where a browser opens it, pointing at a box tells all of its figures. */
 #include <stdlib.h>
 
-#include "flame/escape.h"
 #include "flame/flame_write.h"
 #include "flame/picture_css.h"
 #include "flame/text_cut.h"
+#include "show/escape.h"
 
 struct drawing {
         struct str *to;

@@ -5,12 +5,11 @@
 #include "hook/patched.h"
 #include "hook/sample.h"
 
-#define EVENT_LOST UINT64_MAX
-
 HOOK_COLD void event_after_loss(struct lane *lane) {
         SIGNAL_POINT("event/lost");
-        lane->has_lost = true;
+        lane->prepares = true;
         unwind_forget(lane->walker);
+        tokens_forget(&lane->tokens);
         if (!atomic_load_explicit(&runtime.header->recording, memory_order_acquire))
                 runtime_pass();
 }
@@ -31,93 +30,174 @@ static void event_follow_loader(const struct unwind_regs *from) {
 static bool event_is_still_losing(struct lane *lane) {
         if (lane->ring.n_lost && !ring_writer_reserve(&lane->ring, 2))
                 return true;
-        lane->has_lost = false;
+        lane->prepares = !real._dl_find_object.fn;
         if (lane->module_was_lost)
                 unwind_modules_changed();
         lane->module_was_lost = false;
         return false;
 }
 
+/* False: the event is lost already. */
 static HOOK_COLD bool event_prepare_walk(struct lane *lane, const struct unwind_regs *from) {
-        if (lane->has_lost && event_is_still_losing(lane))
+        if (event_is_still_losing(lane))
                 return false;
         if (!real._dl_find_object.fn)
                 event_follow_loader(from);
         return true;
 }
 
-/* The stack word but for its form; EVENT_LOST: the event is lost already. */
-static inline uint64_t event_walk(struct lane *lane, const struct unwind_regs *from) {
+/* The stack word. */
+static inline uint64_t event_walk(struct lane *lane, const struct unwind_regs *from,
+                                  unsigned form) {
         uint64_t stack;
 
-        if (unlikely(lane->has_lost || !real._dl_find_object.fn) && !event_prepare_walk(lane, from))
-                return EVENT_LOST;
         SIGNAL_POINT("event/walk");
         stack = unwind_walk_packed(lane->walker, from->pc, from->sp, from->fp);
         SIGNAL_POINT("event/walked");
-        return stack;
+        return stack | (uint64_t)form << 32;
 }
 
-/* The stack word and its pcs; returns the record's end. */
-static inline uint64_t *event_put_stack(uint64_t *at, const struct lane *lane, uint64_t stack,
-                                        unsigned form) {
+/* Word 0 and what follows it up to the stack; returns where that goes. */
+static inline uint64_t *event_put_values(struct lane *lane, uint64_t *words, unsigned kind,
+                                         const uint64_t *values, uint32_t n) {
+        *words++ = wire_word0(kind == WIRE_FREE_STACK ? event_release_time(lane, values[0])
+                                                      : ring_writer_time(&lane->ring),
+                              kind);
+        for (uint32_t i = 0; i < n; i++)
+                *words++ = values[i];
+        if ((kind == WIRE_ALLOC || kind == WIRE_REALLOC_END || kind == WIRE_POOL_ALLOC ||
+             kind == WIRE_SAMPLE) &&
+            values[0]) {
+                lane->last_block = values[0];
+                lane->last_block_time = lane->ring.last_time;
+        }
+        return words;
+}
+
+/* The frames that the recorder has not, innermost first; returns the record's end. */
+static uint64_t *event_put_frames(uint64_t *at, const struct lane *lane, uint64_t stack) {
         const uint64_t *pcs = unwind_walker_pcs(lane->walker);
         uint32_t n_new = wire_stack_n_new(stack);
 
         SIGNAL_POINT("event/stack");
-        *at++ = stack | (uint64_t)form << 32;
         for (uint32_t i = 0; i < n_new; i++)
                 *at++ = pcs[i];
+        for (uint32_t k = stack & 0xffff; k-- > lane->tokens.n_told;)
+                *at++ = unwind_walker_outer_pc(lane->walker, k);
         return at;
+}
+
+/* A record with frames, and with the token that stands for them from now on: until it is written it stands for nothing.
+ * key: 0: none does. */
+static __attribute__((noinline)) void event_tell(struct lane *lane, unsigned kind,
+                                                 const uint64_t *values, uint32_t n, uint64_t stack,
+                                                 uint64_t key) {
+        struct tokens *t = &lane->tokens;
+        uint32_t depth = (uint32_t)(stack & 0xffff) + wire_stack_n_new(stack);
+        uint32_t n_told = t->n_told;
+        uint64_t token = 0, *words = ring_writer_reserve(&lane->ring, 2 + n + depth - n_told), *at;
+
+        if (unlikely(!words)) {
+                event_after_loss(lane);
+                return;
+        }
+        if (likely(key != 0))
+                token = tokens_take(t, key, !lane->is_nested);
+        at = event_put_values(lane, words, kind, values, n);
+        *at++ = wire_stack_word(n_told, depth - n_told, (stack >> 32) & 0xff,
+                                wire_stack_end(stack)) |
+                token << WIRE_TOKEN_SHIFT;
+        at = event_put_frames(at, lane, stack);
+        t->n_told = 0;
+        atomic_signal_fence(memory_order_seq_cst);
+        ring_writer_publish(&lane->ring, words, at);
+        SIGNAL_POINT("event/told");
+        atomic_signal_fence(memory_order_seq_cst);
+        t->n_told = depth;
+        if (token)
+                tokens_give(t, token, key);
+        SIGNAL_POINT("event/known");
+}
+
+/* The same for a path that has its token already. */
+static void event_tell_known(struct lane *lane, unsigned kind, const uint64_t *values, uint32_t n,
+                             uint64_t token) {
+        uint64_t *words = ring_writer_reserve(&lane->ring, 2 + n), *at;
+
+        if (unlikely(!words)) {
+                event_after_loss(lane);
+                return;
+        }
+        at = event_put_values(lane, words, kind, values, n);
+        *at++ = wire_stack_word(0, WIRE_KNOWN, 0, 0) | token << WIRE_TOKEN_SHIFT;
+        ring_writer_publish(&lane->ring, words, at);
+}
+
+/* What is rare about an allocation: its path is not known, or it is very large. */
+static __attribute__((noinline)) void event_tell_alloc(struct lane *lane, uint64_t block,
+                                                       uint64_t size_bytes, uint64_t stack,
+                                                       uint64_t key) {
+        const uint64_t values[] = {block, size_bytes};
+        uint64_t token = tokens_find(&lane->tokens, key);
+
+        if (token)
+                event_tell_known(lane, WIRE_ALLOC, values, 2, token);
+        else
+                event_tell(lane, WIRE_ALLOC, values, 2, stack, key);
 }
 
 void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
-        uint64_t *words = NULL, stack;
+        uint64_t *words, stack, key, token, now;
 
         if (unlikely(!lane))
                 return;
-        stack = event_walk(lane, from);
-        if (likely(stack != EVENT_LOST))
-                words = ring_writer_reserve(&lane->ring, 4 + wire_stack_n_new(stack));
-        if (likely(words != NULL)) {
-                words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_ALLOC);
-                words[1] = lane->last_block = (uint64_t)block;
-                lane->last_block_time = lane->ring.last_time;
-                words[2] = size_bytes;
-                ring_writer_commit(&lane->ring, event_put_stack(words + 3, lane, stack, form));
-        } else {
-                event_after_loss(lane);
+        if (unlikely(lane->prepares) && !event_prepare_walk(lane, from))
+                goto lost;
+        stack = event_walk(lane, from, form);
+        key = tokens_key(&lane->tokens, lane->walker, stack);
+        token = tokens_find(&lane->tokens, key);
+        if (unlikely(token == 0) || unlikely(size_bytes > WIRE_SIZE_MASK)) {
+                event_tell_alloc(lane, (uint64_t)block, size_bytes, stack, key);
+                goto out;
         }
+        words = ring_writer_reserve(&lane->ring, 3);
+        if (unlikely(!words))
+                goto lost;
+        now = ring_writer_time(&lane->ring);
+        words[0] = wire_word0(now, WIRE_ALLOC_KNOWN);
+        words[1] = lane->last_block = (uint64_t)block;
+        lane->last_block_time = now;
+        words[2] = size_bytes | token << WIRE_TOKEN_SHIFT;
+        ring_writer_publish(&lane->ring, words, words + 3);
+out:
         lane_leave(lane);
+        return;
+lost:
+        event_after_loss(lane);
+        goto out;
 }
 
 void event_stack(struct thread *t, unsigned kind, const uint64_t *values, uint32_t n, unsigned form,
                  const struct unwind_regs *from) {
         struct lane *lane = lane_enter(t);
-        uint64_t *words = NULL, stack;
+        uint64_t stack, key, token;
 
         if (unlikely(!lane))
                 return;
-        stack = event_walk(lane, from);
-        if (likely(stack != EVENT_LOST))
-                words = ring_writer_reserve(&lane->ring, 2 + n + wire_stack_n_new(stack));
-        if (likely(words != NULL)) {
-                words[0] = wire_word0(kind == WIRE_FREE_STACK ? event_release_time(lane, values[0])
-                                                              : ring_writer_time(&lane->ring),
-                                      kind);
-                for (uint32_t i = 0; i < n; i++)
-                        words[1 + i] = values[i];
-                if ((kind == WIRE_REALLOC_END || kind == WIRE_POOL_ALLOC || kind == WIRE_SAMPLE) &&
-                    values[0]) {
-                        lane->last_block = values[0];
-                        lane->last_block_time = lane->ring.last_time;
-                }
-                ring_writer_commit(&lane->ring, event_put_stack(words + 1 + n, lane, stack, form));
-        } else {
+        if (unlikely(lane->prepares) && !event_prepare_walk(lane, from)) {
                 event_after_loss(lane);
+                lane_leave(lane);
+                return;
         }
+        stack = event_walk(lane, from, form);
+        key = tokens_key(&lane->tokens, lane->walker, stack);
+        token = tokens_find(&lane->tokens, key);
+        if (likely(token != 0))
+                event_tell_known(lane, kind, values, n, token);
+        else
+                event_tell(lane, kind, values, n, stack, key);
         lane_leave(lane);
 }
 
@@ -138,7 +218,7 @@ void event_words(struct thread *t, unsigned kind, const uint64_t *values, uint32
                                       kind);
                 for (uint32_t i = 0; i < n; i++)
                         words[1 + i] = values[i];
-                ring_writer_commit(&lane->ring, words + 1 + n);
+                ring_writer_publish(&lane->ring, words, words + 1 + n);
         } else {
                 event_after_loss(lane);
         }
@@ -200,10 +280,11 @@ void event_module(void *ctx, const struct unwind_module *module) {
                 len++;
         n_words = (len + 7) / 8;
         SIGNAL_POINT("event/module");
+        atomic_fetch_add_explicit(&tokens_n_modules, 1, memory_order_relaxed);
         words = ring_writer_reserve(&lane->ring, 5 + n_words);
         if (!words) {
                 ring_writer_uncount_lost(&lane->ring);
-                lane->module_was_lost = lane->has_lost = true;
+                lane->module_was_lost = lane->prepares = true;
                 return;
         }
         words[0] = wire_word0(ring_writer_time(&lane->ring), WIRE_MODULE);
@@ -293,4 +374,5 @@ static void event_replay_entry(void *ctx, const struct early_entry *e, void *blo
 void event_replay_early(struct thread *t) {
         early_replay(event_replay_entry, t);
         unwind_forget(t->lane.walker);
+        tokens_forget(&t->lane.tokens);
 }

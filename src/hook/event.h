@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void event_free_inline(struct threa
                 words[1] = (uint64_t)block;
                 if (n == 3)
                         words[2] = size_bytes;
-                ring_writer_commit(&lane->ring, words + n);
+                ring_writer_publish(&lane->ring, words, words + n);
         } else {
                 event_after_loss(lane);
         }

@@ -10,6 +10,7 @@
 
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/fail.h"
 #include "hook/fork.h"
 #include "hook/join.h"
 #include "hook/new.h"
@@ -61,7 +62,7 @@ uint32_t runtime_tid(void) {
 /* Which memory is the runtime's: for whoever looks at the process from outside. Beyond what there is room for nobody is told. */
 static struct wire_own own;
 
-static void remember_range(uint64_t begin, uint64_t size_bytes) {
+void runtime_remember(uint64_t begin, uint64_t size_bytes) {
         for (size_t i = 0; i < WIRE_N_RANGES; i++) {
                 uint64_t idle = 0;
 
@@ -86,25 +87,27 @@ struct wire_own *runtime_own(void) {
         return &own;
 }
 
+void runtime_count_bytes(int64_t resident_bytes) {
+        if (runtime.process)
+                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, (uint64_t)resident_bytes,
+                                          memory_order_relaxed);
+}
+
 void *runtime_map(size_t size_bytes, size_t resident_bytes) {
         long pages = sys_mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                               -1, 0);
 
         if (sys_is_error(pages))
                 return NULL;
-        if (runtime.process)
-                atomic_fetch_add_explicit(&runtime.process->runtime_bytes, resident_bytes,
-                                          memory_order_relaxed);
-        remember_range((uint64_t)pages, size_bytes);
+        runtime_count_bytes((int64_t)resident_bytes);
+        runtime_remember((uint64_t)pages, size_bytes);
         return (void *)pages;
 }
 
 void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes) {
         forget_range((uintptr_t)pages);
         sys_munmap(pages, size_bytes);
-        if (runtime.process)
-                atomic_fetch_sub_explicit(&runtime.process->runtime_bytes, resident_bytes,
-                                          memory_order_relaxed);
+        runtime_count_bytes(-(int64_t)resident_bytes);
 }
 
 void runtime_show_reals(void) {
@@ -194,7 +197,7 @@ static bool init_wipe_on_fork(void) {
 enum { INIT_CACHES_MAX_BYTES = 8 << 20 };
 static _Atomic uint64_t init_caches_bytes;
 
-static void *init_map_cache(size_t size_bytes) {
+void *runtime_map_cache(size_t size_bytes) {
         void *pages = NULL;
 
         if (atomic_fetch_add_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed) +
@@ -206,7 +209,7 @@ static void *init_map_cache(size_t size_bytes) {
         return pages;
 }
 
-static void init_unmap_cache(void *pages, size_t size_bytes) {
+void runtime_unmap_cache(void *pages, size_t size_bytes) {
         runtime_unmap(pages, size_bytes, size_bytes);
         atomic_fetch_sub_explicit(&init_caches_bytes, size_bytes, memory_order_relaxed);
 }
@@ -217,8 +220,8 @@ static int init_find_object(void *pc, void *ret) {
 
 bool runtime_start_unwinder(void) {
         const struct unwind_env env = {
-                .map_pages = init_map_cache,
-                .unmap_pages = init_unmap_cache,
+                .map_pages = runtime_map_cache,
+                .unmap_pages = runtime_unmap_cache,
                 .on_module = event_module,
                 .find_object = real._dl_find_object.fn ? (void *)init_find_object : NULL,
                 .entries = {runtime.entry, real_loader_entry()},
@@ -251,6 +254,8 @@ int runtime_join(void) {
             !sample_init(atomic_load_explicit(&runtime.header->sample_bytes, memory_order_relaxed)))
                 return -ENOMEM;
         runtime.counts_quickly = runtime.is_sampled && sample_can_count_quickly();
+        if (runtime.header->flags & WIRE_FAILS)
+                fail_wrap();
         return 0;
 }
 

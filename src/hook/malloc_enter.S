@@ -5,8 +5,9 @@
  * One word says that nothing is unusual: thread_tally, which is NULL for a thread without a state, inside a real function
  * that may call hooks, and while it is taken here. Where it lies is told by a word of the page that fork wipes, so that a
  * new process, or one that does not sample, is noticed by the same look. The real functions are read behind it, once: that
- * page may be wiped before, between and after, by a fork in a signal handler. A signal handler that interrupts the counting
- * finds no tally, and counts elsewhere; in the child of one that forks the frame tells (fork_may_be_inside). */
+ * page may be wiped before, between and after, by a fork in a signal handler. On aarch64 a signal handler that interrupts the
+ * counting finds no tally, and counts elsewhere; on x86_64 it counts in between. In the child of one that forks the frame tells
+ * (fork_may_be_inside). */
 
 #ifndef SILT_SIGNAL_POINTS
 #define SILT_SIGNAL_POINTS 0
@@ -253,20 +254,16 @@ malloc_enter_begin:
         je      2f
 .endm
 
+/* An instruction that adds to memory is whole for a handler: no mark is needed, and what handlers count comes on top. A block that
+ * proves to be chosen is uncounted, and then the tally is taken; malloc_held decides again. */
 .macro allocate chosen, failed
         point   enter/looked
-        movq    $0, %fs:(%rax)
-        point   enter/taken
-        movq    DUE_BYTES(%r10), %r11
-        leaq    CHARGE(%rdi, %r11), %r11
-        testq   %r11, %r11
-        jns     3f
-        point   enter/loaded
+        leaq    CHARGE(%rdi), %r11
         incq    N_ALLOCS(%r10)
-        movq    %r11, DUE_BYTES(%r10)
+        point   enter/loaded
+        addq    %r11, DUE_BYTES(%r10)
+        jns     3f
         point   enter/counted
-        movq    %r10, %fs:(%rax)
-        point   enter/given
         pushq   %rdi
         .cfi_def_cfa_offset 16
         call    *%r8
@@ -276,25 +273,27 @@ malloc_enter_begin:
         je      4f
         ret
 4:      jmp     \failed
-3:      point   enter/chosen
+3:      point   enter/taken
+        subq    %r11, DUE_BYTES(%r10)
+        point   enter/given
+        decq    N_ALLOCS(%r10)
+        movq    $0, %fs:(%rax)
+        point   enter/chosen
         jmp     \chosen
 .endm
 
 .macro release
-        movq    %rdi, %r9
+        movl    %edi, %r9d
         leaq    sample_filter(%rip), %r11
-        shrq    $12, %r9
-        andl    $1023, %r9d
-        movq    (%r11, %r9, 8), %r11
-        movq    %rdi, %r9
-        shrq    $6, %r9
+        shrl    $6, %r9d
+        movzwl  %r9w, %eax
+        shrl    $6, %eax
+        movq    (%r11, %rax, 8), %r11
+        point   enter/free-loaded
         btq     %r9, %r11
         jc      2f
         point   enter/free-looked
-        movq    $0, %fs:(%rax)
-        point   enter/free-loaded
         incq    N_FREES(%r10)
-        movq    %r10, %fs:(%rax)
         point   enter/free-given
         jmp     *%r8
 .endm

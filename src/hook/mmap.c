@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings the program makes itself. What libc, ld.so and the allocator map on their own account
- * is not its own: it is told by the caller's address. */
+ * is not its own: it is told by the caller's address. An allocator that is linked into the program
+ * has no file of its own, but its code is known while it is being called. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -9,11 +10,18 @@
 #include "hook/call.h"
 #include "hook/event.h"
 
+/* For memory of its own, inside a call. What an open function does is the program's. */
+static inline bool mapping_is_allocators(const struct thread *t, const void *caller) {
+        return t->in_real && !(t->in_real->kinds & REAL_OPEN) && real_fn_has(t->in_real, caller);
+}
+
 /* The thread, when the program itself calls. */
 static inline struct thread *mapping_thread(const void *caller) {
         struct thread *t = thread_get();
 
-        return t && !real_is_allocator((uintptr_t)caller) ? t : NULL;
+        if (!t || real_is_allocator((uintptr_t)caller) || mapping_is_allocators(t, caller))
+                return NULL;
+        return t;
 }
 
 /* Before the real functions are known, which is before libc can be called. */
@@ -92,6 +100,21 @@ HOOK_EXPORT void *mremap(void *old, size_t old_bytes, size_t new_bytes, int flag
                 event_stack(t, WIRE_MREMAP, words, 4, 0, &from);
         }
         return got;
+}
+
+/* What was reserved becomes memory, or the other way. Logged when it is done: the pages stay whose they are, whatever others do to
+ * them meanwhile. */
+HOOK_EXPORT int mprotect(void *addr, size_t size_bytes, int prot) {
+        struct thread *t = mapping_thread(CALL_SITE);
+        const uint64_t words[] = {(uint64_t)addr, size_bytes, (uint32_t)prot};
+        int r;
+
+        if (unlikely(!real.mprotect.fn))
+                return sys_call3(SYS_mprotect, (long)addr, (long)size_bytes, prot) == 0 ? 0 : -1;
+        r = REAL(mprotect)(addr, size_bytes, prot);
+        if (t && r == 0 && size_bytes)
+                event_words(t, WIRE_MPROTECT, words, 3);
+        return r;
 }
 
 static void mapping_log_brk(struct thread *t, void *old, void *new,

@@ -18,6 +18,7 @@
 #include "hook/call.h"
 #include "hook/early.h"
 #include "hook/event.h"
+#include "hook/fail.h"
 #include "hook/malloc_enter.h"
 #include "hook/malloc_hook.h"
 #include "hook/patched.h"
@@ -224,6 +225,7 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                                 new_log(t, block, size_bytes, form, &from, is_sampled);            \
                                 return block;                                                      \
                         }                                                                          \
+                        fail_once_more(t);                                                         \
                 }                                                                                  \
                 outer_bytes = t->new_size_bytes;                                                   \
                 t->new_size_bytes = size_bytes;                                                    \
@@ -275,8 +277,10 @@ static void new_give_tally(void) {
 static void new_take_back(size_t size_bytes) {
         struct thread *t = thread_self;
 
-        if (t)
+        if (t) {
                 sample_take_back(t, size_bytes);
+                fail_once_more(t);
+        }
 }
 
 /* All once more, by the slower way. */

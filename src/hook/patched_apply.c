@@ -132,8 +132,10 @@ static bool patched_map_section(const struct wire_plan_section *s, const uint8_t
         for (uint64_t i = 0; i < s->n_bytes; i += 8)
                 *(volatile uint64_t *)(pages + (long)i) = *(const uint64_t *)(plan + s->off + i);
         patched_flush((uint8_t *)pages, s->n_bytes);
-        if (sys_call3(SYS_mprotect, pages, (long)s->n_bytes, PROT_READ | PROT_EXEC) == 0)
+        if (sys_call3(SYS_mprotect, pages, (long)s->n_bytes, PROT_READ | PROT_EXEC) == 0) {
+                runtime_remember(s->addr, s->n_bytes);
                 return true;
+        }
         sys_munmap((void *)pages, s->n_bytes);
         return false;
 }

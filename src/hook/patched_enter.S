@@ -17,7 +17,7 @@
 #define ENTRY_MOVED 16
 #define ENTRY_CALL 24
 #define CALL_FREE 5
-#define THREAD_IN_REAL 176
+#define THREAD_IN_REAL 240
 
 .macro save_registers
         stp     x0, x1, [sp, #16]
@@ -207,7 +207,7 @@ patched_call_libc:
 #define ENTRY_MOVED 16
 #define ENTRY_CALL 24
 #define CALL_FREE 5
-#define THREAD_IN_REAL 176
+#define THREAD_IN_REAL 240
 #define XSAVE_BYTES 2752        /* 2688 for 32 registers of 64 bytes and 8 masks, and the result */
 
 .macro save_registers

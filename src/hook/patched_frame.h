@@ -45,6 +45,6 @@ _Static_assert(offsetof(struct patched_frame, t) == 72, "as patched_enter.S has 
 _Static_assert(offsetof(struct patched_frame, outer) == 80, "as patched_enter.S has it");
 _Static_assert(offsetof(struct patched_frame, moved) == 120, "as patched_enter.S has it");
 #endif
-_Static_assert(offsetof(struct thread, in_real) == 176, "as patched_enter.S has it");
+_Static_assert(offsetof(struct thread, in_real) == 240, "as patched_enter.S has it");
 _Static_assert(offsetof(struct wire_entry, call) == 24, "as patched_enter.S has it");
 _Static_assert(WIRE_CALL_FREE == 5, "as patched_enter.S has it");

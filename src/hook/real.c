@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "hook/fail.h"
 #include "unwind/unwind.h"
 
 struct reals real;
@@ -287,6 +288,7 @@ void real_is_moved(uintptr_t at, void *moved, const struct code_range *code) {
                                 fns[i].end = code->end;
                         }
                 }
+        fail_rewrap();
         if (runtime_phase() != RUNTIME_UNKNOWN)
                 runtime_show_reals();
 }

@@ -45,7 +45,7 @@ enum { REAL_FN_REACH_BYTES = 512 }; /* where a symbol has no size */
         X(_ZdaPvmSt11align_val_t)
 
 #define REAL_OTHER_NAMES(X) \
-        X(mmap) X(mmap64) X(munmap) X(mremap) X(brk) X(sbrk) X(pthread_create) X(thrd_create) \
+        X(mmap) X(mmap64) X(munmap) X(mremap) X(mprotect) X(brk) X(sbrk) X(pthread_create) X(thrd_create) \
         X(pthread_setname_np) X(pthread_self) X(pthread_mutex_lock) X(prctl) X(execve) X(execvpe) X(fexecve) \
         X(execveat) X(_exit) X(_Exit) X(posix_spawn) X(posix_spawnp) X(__register_atfork) X(_dl_find_object) \
         X(dl_iterate_phdr)

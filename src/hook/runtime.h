@@ -138,8 +138,16 @@ void runtime_pass(void);
 /* Zeroed private memory; NULL when there is none. resident_bytes: how much of it is commonly
  * touched, which is counted as the runtime's own. */
 void *runtime_map(size_t size_bytes, size_t resident_bytes);
-struct wire_own *runtime_own(void); /* where it remembers them */
+struct wire_own *runtime_own(void);                         /* where it remembers them, */
+void runtime_remember(uint64_t begin, uint64_t size_bytes); /* and what others have mapped */
 void runtime_unmap(void *pages, size_t size_bytes, size_t resident_bytes);
+
+/* More of it, or less, is touched than was said. */
+void runtime_count_bytes(int64_t resident_bytes);
+
+/* The same for caches that grow; NULL also when all of the process together have grown enough. */
+void *runtime_map_cache(size_t size_bytes);
+void runtime_unmap_cache(void *pages, size_t size_bytes);
 
 static inline uint64_t runtime_now(void) {
         uint64_t now = runtime.clock.kind == WIRE_CLOCK_COUNTER ? clock_counter()

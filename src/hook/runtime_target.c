@@ -192,7 +192,9 @@ static void run_mappings(void) {
 
         MUST(p != MAP_FAILED);
         p = mremap(p, 1 << 20, 2 << 20, MREMAP_MAYMOVE);
-        MUST(p != MAP_FAILED && munmap(p, 2 << 20) == 0);
+        MUST(p != MAP_FAILED && mprotect(p, 4096, PROT_NONE) == 0);
+        MUST(mprotect(p + 1, 4096, PROT_NONE) < 0 && errno == EINVAL);
+        MUST(munmap(p, 2 << 20) == 0);
         MUST(munmap((void *)1, 4096) < 0 && errno == EINVAL);
         MUST(sbrk(4096) != (void *)-1 && sbrk(-4096) != (void *)-1 && sbrk(0) != (void *)-1);
 }

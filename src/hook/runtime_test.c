@@ -327,6 +327,7 @@ static void test_mappings(void **state) {
         assert_int_equal(t.n_kind[WIRE_MREMAP], 1);
         assert_int_equal(t.n_kind[WIRE_MUNMAP], 1);
         assert_int_equal(t.n_kind[WIRE_BRK], 2);
+        assert_int_equal(t.n_kind[WIRE_MPROTECT], 1);
 }
 
 static void test_free_stacks(void **state) {

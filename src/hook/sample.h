@@ -7,7 +7,8 @@
  *  - a block that is not chosen costs additions to the thread's own tally, and a comparison
  *  - its release costs one look at a filter of a bit for each of 65,536 classes of addresses
  *  - both are done by malloc_enter.S where nothing is unusual (thread_tally), and here otherwise
- *  - a signal handler that interrupts the counting counts elsewhere (nested_tally): nothing is lost */
+ *  - a signal handler that interrupts the counting counts elsewhere (nested_tally) unless it cannot come between a load and a
+ *    store: nothing is lost */
 #pragma once
 
 #include "hook/event.h"

@@ -115,7 +115,9 @@ static bool lane_claim(struct lane *lane, uint32_t tid, bool is_nested) {
         ring_writer_init(&lane->ring, runtime.header, slot, &runtime.clock,
                          &runtime.header->patience, is_nested);
         lane->ring.pages = thread_pages();
-        lane->has_lost = lane->module_was_lost = false;
+        tokens_forget(&lane->tokens);
+        lane->prepares = !real._dl_find_object.fn;
+        lane->module_was_lost = false;
         lane->is_nested = is_nested;
         lane->slot = slot;
         lane->slot_state = state - WIRE_SLOT_CLAIMED + WIRE_SLOT_LIVE;
@@ -131,6 +133,8 @@ static bool lane_start(struct lane *lane, void *walker, bool is_nested) {
                 return false;
         SIGNAL_POINT("lane/walker");
         lane->walker = walker;
+        if (!lane->tokens.hashes)
+                tokens_init(&lane->tokens);
         unwind_walker_init(lane->walker, lane);
         return true;
 }
@@ -145,15 +149,17 @@ static bool lane_is_gone(const struct lane *lane) {
 }
 
 static size_t lane_pages_bytes(void) {
-        return THREAD_PAGE_BYTES + unwind_walker_size();
+        return THREAD_PAGE_BYTES + unwind_walker_size() + TOKENS_BYTES;
 }
 
 static void *lane_map(void) {
         return runtime_map(lane_pages_bytes(), LANE_RESIDENT_BYTES);
 }
 
-static void lane_unmap(void *lane) {
-        runtime_unmap(lane, lane_pages_bytes(), LANE_RESIDENT_BYTES);
+static void lane_unmap(struct lane *lane) {
+        size_t tokens_bytes = lane->tokens.is_counted ? TOKENS_PAGE_BYTES : 0;
+
+        runtime_unmap(lane, lane_pages_bytes(), LANE_RESIDENT_BYTES + tokens_bytes);
 }
 
 /* Walkers must be zero to be initialised: fresh pages are cheaper than clearing used ones, but memory that the program
@@ -259,7 +265,7 @@ struct thread *thread_start(void) {
 
         if (!t || !lane_start(&t->lane, (char *)t + THREAD_PAGE_BYTES, false)) {
                 if (is_new)
-                        lane_unmap(t);
+                        lane_unmap(&t->lane);
                 else if (t)
                         atomic_store_explicit(&t->is_locked, 0, memory_order_release);
                 return NULL;
@@ -287,9 +293,9 @@ struct thread *thread_start(void) {
 /* Rings of the present arena for a thread that had some. Its walker's rows stay valid; only the recorder's mirror of the
  * stack is new. */
 static bool thread_claim_lanes(struct thread *t) {
+        unwind_forget(t->lane.walker); /* first: a handler's walk in between must be whole */
         if (!lane_claim(&t->lane, t->tid, false))
                 return false;
-        unwind_forget(t->lane.walker);
         if (t->nested) {
                 unwind_forget(t->nested->walker);
                 if (!lane_claim(t->nested, t->tid, true))
@@ -472,6 +478,7 @@ static void lane_recover(struct lane *lane) {
         atomic_store_explicit(&lane->slot->waiting, 0, memory_order_relaxed);
         lane_clear_walker(lane);
         unwind_walker_init(lane->walker, lane);
+        tokens_forget(&lane->tokens);
         lane_leave(lane);
 }
 

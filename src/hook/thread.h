@@ -8,6 +8,7 @@
 
 #include "hook/real.h"
 #include "hook/runtime.h"
+#include "hook/tokens.h"
 #include "unwind/unwind.h"
 #include "wire/ring_writer.h"
 #include "wire/signal_point.h"
@@ -35,8 +36,9 @@ struct inner_block {
 struct lane {
         struct ring_writer ring;
         struct unwind_walker *walker; /* owned; right behind the struct that holds the lane */
+        struct tokens tokens;         /* with room right behind the walker */
         uint32_t inside;
-        bool has_lost;        /* a record did not reach the ring: see event_walk */
+        bool prepares; /* before each walk: a record did not reach the ring, or the loader must be asked */
         bool module_was_lost; /* a MODULE record did not reach the ring: announce all again */
         bool is_nested;
         uint64_t last_block, last_block_time; /* its latest allocation: address, and when */
@@ -61,6 +63,9 @@ struct thread {
         /* What its allocations come from where no heap is named (patched_heap.c): mimalloc's, jemalloc's arena; 0: none
          * that can be released whole. */
         uint64_t heap, arena;
+
+        /* fail.c: the last allocation was made to fail; it is tried once more, and fails again; inside another's */
+        bool has_failed, fails_again, is_in_fail;
 
         /* the mean distance that was drawn with; the same for handlers that interrupt the runtime */
         uint64_t sample_mean_bytes, sample_random;

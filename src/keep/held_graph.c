@@ -9,7 +9,10 @@
 #include "keep/nearest_places.h"
 #include "symbol/symbol.h"
 
-enum { MAX_AGED = 256 }; /* groups whose age is looked up */
+enum {
+        MAX_AGED = 256,   /* groups whose age is looked up */
+        MAX_INLINED = 32, /* calls at a function's first byte */
+};
 
 static uint32_t name_of(void *ctx, uint32_t place) {
         const struct held_graph *g = ctx;
@@ -73,13 +76,25 @@ static void add_rust_type(const char *function, struct str *to) {
         }
 }
 
+bool held_graph_function(const struct held_graph *g, const struct query *q, uint64_t address,
+                         struct query_frame *ret) {
+        const struct heap_place *p = address ? find_function(&g->heap, address) : NULL;
+        struct query_frame frames[MAX_INLINED];
+        size_t n = p && p->location < query_view(q)->n_locations
+                           ? query_location_frames(q, p->location, frames, MAX_INLINED)
+                           : 0;
+
+        if (n == 0 || n > MAX_INLINED || frames[n - 1].guess || !frames[n - 1].function[0])
+                return false;
+        *ret = frames[n - 1];
+        return true;
+}
+
 static void add_type_of_function(const struct held_graph *g, const struct query *q,
                                  uint64_t address, struct str *to) {
-        const struct heap_place *p = address ? find_function(&g->heap, address) : NULL;
         struct query_frame frame;
 
-        if (p && p->location < query_view(q)->n_locations &&
-            query_location_frames(q, p->location, &frame, 1) > 0 && !frame.guess)
+        if (held_graph_function(g, q, address, &frame))
                 add_rust_type(frame.function, to);
 }
 

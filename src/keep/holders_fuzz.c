@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as the graph of a trace, to silt holders, silt leaks and the holders of findings: told, or refused in one line with nothing printed. The last byte chooses: bit 0
- * JSON, bit 1 why, bit 2 a graph before it, bit 3 everything, bit 4 leaks instead of holders, bit 5 entries of suppressions, bit 7 a process that
+ * JSON, bit 1 why, bit 2 a graph before it, bit 3 everything, bit 4 leaks instead of holders, bit 5 entries of suppressions, bit 6 a chunk that contradicts its graph, bit 7 a process that
  * the trace does not have.
  *
  * seeds: src/keep/holders_seeds
@@ -141,13 +141,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         unsigned choice = n ? data[--n] : 0;
         struct draw d = draw_from(choice);
         bytes_buf before = {0};
-        struct graph_bytes graphs[2] = {{0}, {data, n, choice >> 7}};
+        struct graph_bytes graphs[2] = {{0},
+                                        {data, n, choice >> 7,
+                                         graph_trace_has_heads(data, n) != (choice >> 6 & 1)}};
         char path[] = "/tmp/holders_fuzz.XXXXXX";
 
         close(mkstemp(path));
         if (choice & 4) {
                 graph_trace_draw(&d, &before);
-                graphs[0] = (struct graph_bytes){before.items, before.n, 0};
+                graphs[0] = (struct graph_bytes){before.items, before.n, 0,
+                                                 graph_trace_has_heads(before.items, before.n)};
         }
         graph_trace_write(path, graphs, 2);
         check_verified(path);

@@ -1,36 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
+#include "keep/holder_name.h"
 #include "keep/holders_write.h"
 #include "keep/json_sum.h"
 #include "show/show_json.h"
 
 enum { USUAL_GROUPS = 1000 };
 
-static const char *const place_kinds[] = {
-        [ROOT_PLACE_VARIABLE] = "variable", [ROOT_PLACE_UNNAMED] = "variable",
-        [ROOT_PLACE_THREAD] = "thread",     [ROOT_PLACE_THREAD_LOCAL] = "thread-local",
-        [ROOT_PLACE_MAPPING] = "mapping",   [ROOT_PLACE_ALLOCATOR] = "allocator",
-};
-
-static const struct root_place *place_named(const struct held_graph *g, uint32_t name) {
-        for (size_t i = 0; i < g->places.list.n; i++)
-                if (g->places.list.items[i].name == name)
-                        return &g->places.list.items[i];
-        return NULL;
-}
-
 /* Who it is: of a place its name, of blocks where they were allocated. */
 void holders_put_identity(struct json *j, const struct holders *h, const struct held_graph *g,
                           const struct site_group *x) {
-        const struct root_place *p = x->kind == GROUP_PLACE ? place_named(g, x->site) : NULL;
+        const struct root_place *p = x->kind == GROUP_PLACE ? holder_name_place(g, x->site) : NULL;
         uint32_t stack = x->kind == GROUP_BLOCKS && x->site != REACH_NO_SITE
                                  ? site_texts_stack(&h->texts, x->site)
                                  : REACH_NO_SITE;
 
-        json_put_string(j, "kind",
-                        x->kind == GROUP_ABOVE_ALL ? "all"
-                        : p                        ? place_kinds[p->kind]
-                                                   : "blocks");
+        json_put_string(j, "kind", holder_name_kind(x, p));
         if (p) {
                 json_put_string(j, "name", h->texts.pool.items.items[x->site]);
                 json_put_string(j, "owner", g->heap.owners[p->owner].name);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "keep/holder_name.h"
 #include "keep/holders_write.h"
 #include "keep/missing_blocks.h"
 #include "show/stack_text.h"
@@ -19,76 +20,14 @@ enum {
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 
-/* One that says itself that it allocates ("zmalloc") says nothing more. */
-static void add_via(const struct holders *h, const struct frame_stack *x, bool utf8,
-                    struct str *to) {
-        const struct name_frame *f;
-        struct name_look look;
-
-        if (x->shown.via_idx == NAME_NO_FRAME)
-                return;
-        f = &x->frames.items[x->shown.via_idx];
-        look = name_look(h->names.names, f);
-        if (!f->function[0] || f->guess || name_look_says_allocator(&look))
-                return;
-        str_add(to, " via ");
-        frame_add_function(to, &h->names, f, false, false, utf8);
-}
-
-/* The function that requested the memory, its line, and the library function that it called. */
-static void add_requester(const struct holders *h, uint32_t stack, bool utf8, struct str *to) {
-        struct frame_stack x = {0};
-        struct str place = {0};
-
-        frame_stack_fill(&x, &h->names, stack, false);
-        if (x.shown.n) {
-                const struct name_frame *f = &x.frames.items[x.shown.items[0].frame_idx];
-
-                frame_add_function(to, &h->names, f, x.shown.items[0].is_task, h->names.is_full,
-                                   utf8);
-                if (f->file[0])
-                        frame_add_place(&place, f, false);
-                if (place.n)
-                        str_addf(to, " (%s)", str_text(&place));
-                add_via(h, &x, utf8, to);
-        } else {
-                str_add(to, "code without a name");
-        }
-        str_done(&place);
-        frame_stack_done(&x);
-}
-
 /* Its blocks are what its allocator knows: without call paths and ages, told apart by size. */
 static bool is_unrecorded(const struct holders *h) {
         return !h->now.heap.seqs;
 }
 
-static void add_site(const struct holders *h, const struct site_group *x, bool utf8,
-                     struct str *to) {
-        uint32_t stack =
-                x->site == REACH_NO_SITE ? REACH_NO_SITE : site_texts_stack(&h->texts, x->site);
-
-        if (is_unrecorded(h))
-                str_addf(to, "blocks of %s", h->texts.pool.items.items[x->site]);
-        else if (stack == REACH_NO_SITE)
-                str_add(to, query_sample_bytes(h->names.q) ? "code that silt did not sample"
-                                                           : "code that ran before silt attached");
-        else
-                add_requester(h, stack, utf8, to);
-}
-
 void holders_add_group(const struct holders *h, const struct site_group *x, bool utf8,
                        struct str *to) {
-        switch (x->kind) {
-        case GROUP_ABOVE_ALL: str_add(to, "all that is held"); return;
-        case GROUP_PLACE: style_add_clean(to, h->texts.pool.items.items[x->site]); return;
-        case GROUP_BLOCKS: break;
-        }
-        if (x->type) {
-                style_add_clean(to, h->texts.pool.items.items[x->type]);
-                str_add(to, " by ");
-        }
-        add_site(h, x, utf8, to);
+        holder_name_add(&h->now, &h->names, &h->texts, x, utf8, to);
 }
 
 void holders_add_name(const struct holders *h, const struct held_graph *g,
@@ -153,7 +92,7 @@ static void add_blocks(const struct holders *h, uint32_t group, bool utf8, struc
                 return;
         }
         str_add(to, " allocated by ");
-        add_site(h, g, utf8, to);
+        holder_name_add_site(&h->now, &h->names, &h->texts, g, utf8, to);
 }
 
 static void add_rate(const struct holders *h, uint32_t group, struct str *to) {

@@ -11,19 +11,10 @@ _Static_assert(SEGMENT_MIN * sizeof(struct block) == SLAB_UNIT_BYTES,
                "a unit is the least segment");
 _Static_assert(TABLE_SEGMENT_MAX == SLAB_MAX_UNITS * SEGMENT_MIN, "the largest piece the largest");
 
-/* Unique over all tables, since tables change hands. */
-static uint32_t segment_new_version(void) {
-        static uint32_t n_versions;
-
-        n_versions = n_versions == UINT32_MAX ? 1 : n_versions + 1;
-        return n_versions;
-}
-
 /* Fresh blocks for a segment; what it had is for the caller to free. */
 static void segment_start(struct table_segment *s, uint32_t cap) {
         s->cap = cap;
         s->n = 0;
-        s->version = segment_new_version();
         slab_alloc(cap / SEGMENT_MIN, &s->memory);
 }
 

@@ -90,8 +90,7 @@ struct table_segment {
                 void *memory; /* the same, as the slab knows it */
         };
         uint32_t n, cap;
-        uint32_t depth;   /* of the hash's leading bits, those that all of it share */
-        uint32_t version; /* unique; another one whenever its blocks move */
+        uint32_t depth; /* of the hash's leading bits, those that all of it share */
 };
 
 struct table {
@@ -124,28 +123,19 @@ static inline uint32_t table_home(const struct table_segment *s, uint16_t bits) 
                TABLE_BUCKET;
 }
 
-/* Where a block is or may be: good for finding it again quickly, never wrong. Use it: the compiler takes a
- * prefetch whose result nobody wants for no work at all. */
-struct table_hint {
-        uint32_t segment, place;
-        uint32_t version; /* the place is home as long as the segment has this one; 0: never */
-};
+/* The compiler takes a function that does nothing but prefetch for no work at all, and leaves out its calls. */
+static inline void table_prefetch(const struct table *t, uint64_t address) {
+        uint64_t hash = table_hash(address);
+        const struct table_segment *s;
+        const struct block *home;
 
-static inline struct table_hint table_prefetch(const struct table *t, uint64_t address) {
-        struct table_hint hint = {0, 0, 0};
-
-        if (likely(t->directory != NULL)) {
-                uint64_t hash = table_hash(address);
-                const struct table_segment *s;
-
-                hint.segment = table_segment_of(t, hash);
-                s = &t->segments.items[hint.segment];
-                hint.version = s->version;
-                hint.place = table_home(s, table_part(hash));
-                __builtin_prefetch(&s->blocks[hint.place], 1);
-                __builtin_prefetch(&s->blocks[hint.place + 2], 1);
-        }
-        return hint;
+        if (unlikely(!t->directory))
+                return;
+        s = &t->segments.items[table_segment_of(t, hash)];
+        home = &s->blocks[table_home(s, table_part(hash))];
+        __asm__ volatile("" ::"r"(home));
+        __builtin_prefetch(home, 1);
+        __builtin_prefetch(home + 2, 1);
 }
 
 /* Which of a bucket's blocks have this address: a bit each. Which one it is nobody can predict, so no branches. */
@@ -173,19 +163,6 @@ static inline struct block *table_probe(const struct table_segment *s, uint64_t 
         return NULL;
 }
 
-/* From a hint of table_prefetch. NULL: missing, or the table has changed too much to tell. */
-static inline struct block *table_follow(const struct table *t, uint64_t address,
-                                         struct table_hint hint) {
-        const struct table_segment *s;
-
-        if (unlikely(hint.segment >= t->segments.n))
-                return NULL;
-        s = &t->segments.items[hint.segment];
-        return likely(hint.place < s->cap)
-                       ? table_probe(s, address, hint.place / TABLE_BUCKET * TABLE_BUCKET)
-                       : NULL;
-}
-
 /* NULL when missing. Valid until the next add or remove, in any table. */
 static inline struct block *table_find(const struct table *t, uint64_t address) {
         uint64_t hash = table_hash(address);
@@ -200,63 +177,11 @@ static inline struct block *table_find(const struct table *t, uint64_t address) 
 /* The block of this address, added (zeroed but for its address) when missing. address is not 0. */
 struct block *table_add(struct table *t, uint64_t address, bool *ret_added);
 
-/* b: from find, follow or add. */
+/* b: from find or add. */
 void table_remove(struct table *t, struct block *b);
-
-static inline bool table_holds(const struct table *t, struct table_hint hint) {
-        return hint.segment < t->segments.n &&
-               t->segments.items[hint.segment].version == hint.version;
-}
 
 static inline bool table_segment_is_full(const struct table_segment *s) {
         return s->n * 5u >= s->cap * 3u;
-}
-
-/* As table_add, when the address is missing and its home has room; NULL: table_add must see to it. */
-static inline struct block *table_add_hinted(struct table *t, uint64_t address,
-                                             struct table_hint hint) {
-        struct table_segment *s;
-        struct block *b;
-        unsigned idle;
-
-        if (unlikely(!table_holds(t, hint)))
-                return NULL;
-        s = &t->segments.items[hint.segment];
-        b = &s->blocks[hint.place];
-        idle = table_match(b, 0);
-        if (unlikely(table_match(b, address) || !idle || b->n_passed || table_segment_is_full(s)))
-                return NULL;
-        b += __builtin_ctz(idle);
-        b->address = address;
-        b->bits = table_part(table_hash(address));
-        s->n++;
-        t->n++;
-        return b;
-}
-
-/* The block at the very place that the hint names; NULL: look for it. */
-static inline struct block *table_at(const struct table *t, uint64_t address,
-                                     struct table_hint hint) {
-        struct block *b;
-
-        if (unlikely(!table_holds(t, hint)))
-                return NULL;
-        b = &t->segments.items[hint.segment].blocks[hint.place];
-        return b->address == address ? b : NULL;
-}
-
-/* b: from table_at. */
-static inline void table_remove_hinted(struct table *t, struct block *b, struct table_hint hint) {
-        struct table_segment *s = &t->segments.items[hint.segment];
-
-        if (unlikely(table_home(s, b->bits) != hint.place / TABLE_BUCKET * TABLE_BUCKET ||
-                     s->n * 8u <= s->cap)) {
-                table_remove(t, b);
-                return;
-        }
-        b->address = 0;
-        s->n--;
-        t->n--;
 }
 
 /* For walking all blocks: those of segment i, in no order, free places among them. */

@@ -47,6 +47,7 @@ void live_init(struct live *l, struct live_layer *base) {
 }
 
 void live_done(struct live *l) {
+        nursery_done(&l->young);
         table_done(&l->own);
         l->base = live_layer_unref(l->base);
 }
@@ -68,7 +69,35 @@ static const struct block *layers_find_live(const struct live_layer *l, uint64_t
         return b && !(block_flags(b) & LIVE_TOMBSTONE) ? b : NULL;
 }
 
-struct block *live_add(struct live *l, uint64_t address) {
+/* Is it live, and not young? */
+static bool live_is_old(const struct live *l, uint64_t address) {
+        const struct block *b = table_find(&l->own, address);
+
+        if (b)
+                return !(block_flags(b) & LIVE_TOMBSTONE);
+        return layers_find_live(l->base, address) != NULL;
+}
+
+/* A block of the nursery goes on into the own table; its address may have a tombstone there. */
+static void live_send_on(struct live *l, struct block *young) {
+        bool added;
+        struct block *b = table_add(&l->own, young->address, &added);
+        uint16_t bits = b->bits;
+
+        block_copy(b, young);
+        b->bits = bits;
+        block_set_flags(b, added ? 0 : LIVE_SHADOWS);
+        young->address = 0;
+}
+
+static void live_send_all_on(struct live *l) {
+        for (size_t i = 0; i < nursery_n_places(&l->young); i++)
+                if (l->young.blocks[i].address)
+                        live_send_on(l, &l->young.blocks[i]);
+}
+
+/* Past the nursery, where it is not. */
+static struct block *live_add_old(struct live *l, uint64_t address) {
         bool added;
         struct block *b = table_add(&l->own, address, &added);
 
@@ -82,6 +111,31 @@ struct block *live_add(struct live *l, uint64_t address) {
                 table_remove(&l->own, b);
                 return NULL;
         }
+        return b;
+}
+
+struct block *live_add_slow(struct live *l, uint64_t address) {
+        struct block *b;
+
+        if (!l->young.blocks)
+                nursery_start(&l->young);
+        if (nursery_find(&l->young, address))
+                return NULL;
+        l->young.dead[nursery_idx(&l->young, address)] = 0;
+        if (l->young.n_to_pass) {
+                l->young.n_to_pass--;
+                return live_add_old(l, address);
+        }
+        if (live_is_old(l, address))
+                return NULL;
+        b = &l->young.blocks[nursery_idx(&l->young, address)];
+        if (b->address) {
+                live_send_on(l, b);
+                nursery_note_sent_on(&l->young);
+                b = &l->young.blocks[nursery_idx(&l->young, address)];
+        }
+        b->address = address;
+        l->young.n_added++;
         return b;
 }
 
@@ -109,18 +163,21 @@ static bool live_take_found(struct live *l, uint64_t address, struct block *b, s
 }
 
 bool live_take(struct live *l, uint64_t address, struct block *ret) {
+        struct block *young = nursery_find(&l->young, address);
+
+        if (young) {
+                *ret = *young;
+                young->address = 0;
+                return true;
+        }
         return live_take_found(l, address, table_find(&l->own, address), ret);
 }
 
-bool live_take_hinted(struct live *l, uint64_t address, struct table_hint hint, struct block *ret) {
-        struct block *b = table_follow(&l->own, address, hint);
-
-        return live_take_found(l, address, likely(b) ? b : table_find(&l->own, address), ret);
-}
-
 bool live_find(const struct live *l, uint64_t address, struct block *ret) {
-        const struct block *b = table_find(&l->own, address);
+        const struct block *b = nursery_find(&l->young, address);
 
+        if (!b)
+                b = table_find(&l->own, address);
         if (!b)
                 b = layers_find(l->base, address);
         if (!b || block_flags(b) & LIVE_TOMBSTONE)
@@ -130,11 +187,13 @@ bool live_find(const struct live *l, uint64_t address, struct block *ret) {
 }
 
 struct block *live_edit(struct live *l, uint64_t address) {
-        struct block *b = table_find(&l->own, address);
+        struct block *b = nursery_find(&l->young, address);
         const struct block *below;
         struct block copy;
         bool added;
 
+        if (!b)
+                b = table_find(&l->own, address);
         if (b)
                 return block_flags(b) & LIVE_TOMBSTONE ? NULL : b;
         below = layers_find_live(l->base, address);
@@ -216,6 +275,7 @@ static struct live_layer *layers_shorten(struct live_layer *chain) {
 }
 
 struct live_layer *live_freeze(struct live *l) {
+        live_send_all_on(l);
         if (l->own.n > 0 || !l->base) {
                 l->base = layer_new(&l->own, l->base);
                 if (l->base->n_below >= LIVE_MAX_LAYERS)
@@ -297,7 +357,8 @@ bool live_fold(struct live *l, size_t n_blocks) {
 }
 
 size_t live_size_bytes(const struct live *l) {
-        return l->own.size_bytes;
+        return l->own.size_bytes +
+               nursery_n_places(&l->young) * (sizeof(struct block) + sizeof(uint64_t));
 }
 
 size_t live_layers_bytes(void) {
@@ -326,6 +387,9 @@ static void table_walk_visible(const struct table *t, const struct live *l,
 }
 
 void live_walk(const struct live *l, void (*fn)(void *ctx, const struct block *b), void *ctx) {
+        for (size_t i = 0; i < nursery_n_places(&l->young); i++)
+                if (l->young.blocks[i].address)
+                        fn(ctx, &l->young.blocks[i]);
         table_walk_visible(&l->own, l, l->base, fn, ctx);
         for (const struct live_layer *a = l->base; a; a = a->below)
                 table_walk_visible(&a->table, l, a, fn, ctx);

@@ -3,7 +3,7 @@
  * twice, or seen by a relative it does not belong to. Addresses come from the target, so they may be any: with bit 7 of
  * the first byte they are spread over 64 bits, without it they lie close together.
  *
- * covers: src/ledger/live.c src/ledger/block_table.c */
+ * covers: src/ledger/live.c src/ledger/block_table.c src/ledger/nursery.c */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,12 +44,16 @@ static void add(struct family *f, struct member *m, uint32_t i) {
         block_set(b, i, i, m->sizes[i], 3, 7);
 }
 
-static void take(struct family *f, struct member *m, uint32_t i, bool hinted) {
-        struct table_hint hint = live_prefetch(&m->live, address_of(f, i));
-        struct block b = {0};
-        bool found = hinted ? live_take_hinted(&m->live, address_of(f, i), hint, &b)
-                            : live_take(&m->live, address_of(f, i), &b);
+static void take(struct family *f, struct member *m, uint32_t i, bool quick) {
+        struct block b = {0}, *at;
+        bool found, is_young;
 
+        at = quick ? live_at(&m->live, address_of(f, i), &is_young) : NULL;
+        if (at) {
+                b = *at;
+                live_remove(&m->live, at, is_young);
+        }
+        found = at || live_take(&m->live, address_of(f, i), &b);
         expect(found == (m->sizes[i] != 0) && block_size_bytes(&b) == m->sizes[i]);
         m->sizes[i] = 0;
 }

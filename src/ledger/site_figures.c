@@ -225,9 +225,11 @@ static void sites_become_multi(struct sites *s, uint64_t now_ns) {
 
                 if (!f)
                         continue;
+                s->all_peak = f->peak;
+                if (f->is_over) /* what it held went with it, as at an exec */
+                        continue;
                 f->own = f->live; /* one process so far: nothing was inherited */
                 s->all_live = f->live;
-                s->all_peak = f->peak;
         }
         s->all_peak_in_slice =
                 (struct peak){(uint64_t)s->all_live.blocks, (uint64_t)s->all_live.bytes, now_ns};

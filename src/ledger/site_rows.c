@@ -34,6 +34,21 @@ static void counts_complete(struct trace_counts *c) {
         c->n_complete_stacks = c->n_allocs - c->n_complete_stacks;
 }
 
+/* What its sites did in the open slice. Either list has them all; the shorter one is looked through. */
+static void counts_add_open(struct trace_counts *c, const struct sites *s,
+                            const struct figures *f) {
+        bool by_slice = s->touched_sites.n < f->sites.n;
+        const uint32_t *list = by_slice ? s->touched_sites.items : f->sites.items;
+        size_t n = by_slice ? s->touched_sites.n : f->sites.n;
+
+        for (size_t i = 0; i < n; i++) {
+                const struct site *x = sites_at(s, list[i]);
+
+                if (x->slice == s->slice && x->process == f->process)
+                        counts_add_site(c, x);
+        }
+}
+
 void sites_get_counts(const struct sites *s, const struct figures *f, struct trace_counts *ret) {
         struct peak peak = f->peak;
 
@@ -41,9 +56,7 @@ void sites_get_counts(const struct sites *s, const struct figures *f, struct tra
         if (f->slice == s->slice) {
                 struct trace_counts c = f->in_slice;
 
-                for (size_t i = 0; i < f->sites.n; i++)
-                        if (sites_at(s, f->sites.items[i])->slice == s->slice)
-                                counts_add_site(&c, sites_at(s, f->sites.items[i]));
+                counts_add_open(&c, s, f);
                 counts_complete(&c);
                 trace_counts_add(ret, &c);
                 peak_raise(&peak, &f->peak_in_slice);

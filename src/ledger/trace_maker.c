@@ -45,8 +45,9 @@ struct trace_maker {
 int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker **ret) {
         struct trace_maker *m;
 
-        if (flags != TRACE_IS_TOTALS &&
-            flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+        if (flags & TRACE_IS_TOTALS
+                    ? flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY)
+                    : flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
                 return -EINVAL;
         m = calloc(1, sizeof(*m));
         if (!m)
@@ -306,11 +307,23 @@ static struct block *maker_make_place(struct trace_maker *m, struct maker_proces
                                       uint32_t thread, uint64_t address) {
         struct block *b = live_add(&p->live, address), old;
 
-        if (b)
+        if (likely(b))
                 return b;
         live_take(&p->live, address, &old);
         book_release_implicitly(&m->book, p->figures, &old, thread, 1);
         return live_add(&p->live, address);
+}
+
+/* As live_take; most blocks are where they belong, and nothing is special about them. */
+static bool maker_take(struct maker_process *p, uint64_t address, struct block *ret) {
+        bool is_young;
+        struct block *b = live_at(&p->live, address, &is_young);
+
+        if (unlikely(!b))
+                return live_take(&p->live, address, ret);
+        *ret = *b;
+        live_remove(&p->live, b, is_young);
+        return true;
 }
 
 static struct book_birth maker_birth(struct trace_maker *m, struct maker_process *p,
@@ -332,6 +345,13 @@ static void maker_allocate(struct trace_maker *m, struct maker_process *p, uint3
         birth.seq = trace_put_alloc(m->w, thread, m->book.now_ns, block->stack, block->size_bytes,
                                     maker_told_address(m, block));
         book_allocate(&m->book, p->figures, b, &birth);
+}
+
+void trace_maker_prefetch(struct trace_maker *m, uint32_t thread, uint64_t address) {
+        const struct maker_process *p = maker_of_thread(m, thread);
+
+        if (p)
+                live_prefetch(&p->live, address);
 }
 
 int trace_maker_allocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
@@ -356,7 +376,7 @@ int trace_maker_release(struct trace_maker *m, uint64_t time_ns, uint32_t thread
         if (!address)
                 return 0;
         maker_come_to(m, time_ns);
-        if (!live_take(&p->live, address, &b)) {
+        if (!maker_take(p, address, &b)) {
                 maker_count_unknown(m, p, thread);
                 return 0;
         }
@@ -376,7 +396,7 @@ int trace_maker_reallocate(struct trace_maker *m, uint64_t time_ns, uint32_t thr
         if (!p || r < 0)
                 return r < 0 ? r : -EINVAL;
         maker_come_to(m, time_ns);
-        if (!old_address || !live_take(&p->live, old_address, &old)) {
+        if (!old_address || !maker_take(p, old_address, &old)) {
                 if (old_address)
                         maker_count_unknown(m, p, thread);
                 maker_allocate(m, p, thread, block);

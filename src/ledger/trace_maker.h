@@ -24,7 +24,7 @@ struct trace_maker;
 struct trace_writer;
 
 /* The writer is borrowed; it is fresh, and gets definitions, events and slices from nobody else. flags: those of its
- * meta. TRACE_IS_TOTALS, alone: totals are put and no events; samples are refused. */
+ * meta. TRACE_IS_TOTALS, with nothing but TRACE_LACKS_*: totals are put and no events; samples are refused. */
 int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker **ret);
 struct trace_maker *trace_maker_free(struct trace_maker *m); /* NULL ok */
 DEFINE_CLEANUP(struct trace_maker, trace_maker_free)
@@ -59,6 +59,8 @@ int trace_maker_release(struct trace_maker *m, uint64_t time_ns, uint32_t thread
 /* Of old_address to block; old_address 0: an allocation, and no reallocation. */
 int trace_maker_reallocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
                            uint64_t old_address, const struct trace_maker_block *block);
+/* An event with this address comes soon: its memory is fetched. */
+void trace_maker_prefetch(struct trace_maker *m, uint32_t thread, uint64_t address);
 /* A call that returned no block. */
 int trace_maker_fail(struct trace_maker *m, uint64_t time_ns, uint32_t thread, uint64_t size_bytes);
 /* So many events are missing here. */

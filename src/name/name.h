@@ -37,7 +37,11 @@ struct name_entry; /* what is known about a text */
 struct name_sources {
         const char *files[NAME_MAX_FILES];
         size_t n_files;
-        bool with_config;     /* read the user's own file */
+        /* Rules of components: of these the first that fits wins, and of the sources the first: files in their order, the user's
+         * $XDG_CONFIG_HOME/silt/components.rules, built in. */
+        const char *components[NAME_MAX_FILES];
+        size_t n_components;
+        bool with_config;     /* read the user's own files */
         bool without_builtin; /* for tests */
 };
 
@@ -71,6 +75,14 @@ const char *name_short(struct names *n, const char *function);
 /* The crate (Rust), the outermost namespace or class (C++), or, where a function has neither,
  * the file name of the module (a part of `module`); "" when there is none either. */
 const char *name_crate(struct names *n, const char *function, const char *module);
+
+/* The part of the program a function belongs to: docs/components.md. */
+struct name_component {
+        const char *name; /* by the rules; else its crate, as above; "" when there is none */
+        bool passes_on;   /* its memory is rather its caller's */
+};
+struct name_frame;
+struct name_component name_component(struct names *n, const struct name_frame *f);
 
 /* What patterns of rules are held against: the path without arguments, hash, tags and inline
  * namespaces, `<A as B>::f` as A::f (B::f where A is no path). */

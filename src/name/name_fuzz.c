@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of rules and as the names of a stack: refused in one line, or understood; names keep what name.h
- * promises. The input is a file of rules up to the first NUL (without any, the built-in ones are taken), then
+/* Any bytes as files of rules and as the names of a stack: refused in one line, or understood; names keep what name.h
+ * promises. The input is a file of rules up to the first NUL (without any, the built-in ones are taken; rules of components, if it begins with
+ * one), then
  * functions with newlines between them; a word that begins with '@' is the module and file of those that follow, a
  * function that begins with '?' is a guess.
  *
  * seeds: src/name/name_seeds
  * covers: src/name/fold.c src/name/names.c src/name/path_pattern.c src/name/name_rules.c src/name/scan.c src/name/shape.c
- * covers: src/name/name_text.c src/name/match.c src/name/stable.c */
+ * covers: src/name/name_text.c src/name/match.c src/name/stable.c src/name/component.c src/name/rule_line.c */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,11 @@ static struct names *load(const uint8_t *rules, size_t n) {
 
         expect(fd >= 0 && fs_write_all(fd, rules, n) == 0);
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (n > 2 && (memcmp(rules, "co", 2) == 0 || memcmp(rules, "pa", 2) == 0)) {
+                sources.components[0] = path;
+                sources.n_components = 1;
+                sources.n_files = 0;
+        }
         sources.files[0] = path;
         if (names_load(&sources, &names, &err) < 0)
                 expect(!names && err.text[0] && !strchr(err.text, '\n'));
@@ -68,6 +74,10 @@ static void check_name(struct names *names, const char *function, const char *mo
         expect(!function[0] || (text[0] && name_plain(names, function)[0]));
         expect(name_kind(names, function, module) < NAME_N_KINDS);
         (void)name_crate(names, function, module);
+        expect(strlen(name_component(names, &(struct name_frame){.function = function,
+                                                                 .file = module,
+                                                                 .module = module})
+                              .name) <= strlen(function) + strlen(module) + 64);
         stable_add_module(&stable, module);
         stable_add_function(&stable, function);
         str_done(&stable);

@@ -7,12 +7,9 @@
 #include "base/err.h"
 #include "name/name.h"
 #include "name/path_pattern.h"
+#include "name/rule_line.h"
 
-enum {
-        RULES_MAX = 65536,
-        RULES_MAX_LINE_BYTES = 4096,
-        RULES_MAX_FILE_BYTES = 1 << 20,
-};
+enum { RULES_MAX = 65536 };
 
 struct rule {
         uint32_t next;      /* an older rule of the same pattern; 0: none */

@@ -12,6 +12,8 @@ static const char *const rules[] = {
         "allocator my_*alloc\nkeep std::**\nstart a::**::b in libx.so*\n",
         "machinery a::b at */src/*\ntask **::{closure}\ndriver **::poll\n",
         "fold a::b<int, char> => c\nfold a::b => d\nfold a::b<*> =>\ninline std::__1\n# words\n",
+        "component a shop::**\npass b std::**\nrust component c core::** in libx.so*\ncomponent d ** at */src/*\n",
+        "pass a <b>::c\ncomponent a <b>::d\ncomponent a a::*\n",
         "",
 };
 

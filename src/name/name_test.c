@@ -409,7 +409,7 @@ static void test_refused_rules(void **state) {
         check_refused("inline a::**", "rules: my.rules:1: '*' is only allowed in the last part");
         check_refused("keep a\x01", "rules: my.rules:1: the line is not text");
         str_add(&s, "keep ");
-        str_pad(&s, 'a', RULES_MAX_LINE_BYTES);
+        str_pad(&s, 'a', RULE_MAX_LINE_BYTES);
         check_refused(str_text(&s), "rules: my.rules:1: the line is too long");
         str_clear(&s);
         str_add(&s, "keep a");
@@ -445,7 +445,7 @@ static void test_files(void **state) {
         (void)state;
         check_files("no/such.rules", false, "rules: cannot open 'no/such.rules': No such file");
         check_files("/", false, "rules: cannot read '/': Is a directory");
-        str_pad(&s, '\n', RULES_MAX_FILE_BYTES + 1);
+        str_pad(&s, '\n', RULE_MAX_FILE_BYTES + 1);
         write_file("name_test.rules", str_text(&s));
         check_files("name_test.rules", false, "rules: 'name_test.rules' is larger than 1 MiB");
         str_done(&s);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "name/component.h"
 #include "name/name_entry.h"
 #include "name/shape.h"
 
@@ -10,7 +11,10 @@ enum { ENTRY_ID_BITS = 21 };
 
 struct names {
         struct rules rules;
-        struct arena *arena; /* the texts of entries */
+        struct components components;
+        bool lacks_builtin;         /* of components: few ask for them, and they come last anyway */
+        struct map component_rules; /* by place_key -> rule */
+        struct arena *arena;        /* the texts of entries */
         VEC(struct name_entry *) entries;
         struct map by_address; /* of the text asked for: most come from a table, again and again */
         struct map by_hash;
@@ -24,18 +28,42 @@ struct names {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int load_config(struct rules *r, struct err *reterr) {
+/* The path of the user's file of that name, where there is one; else it stays empty. */
+static void add_config_path(struct str *to, const char *file) {
         const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-        struct str path = {0};
-        int x = 0;
 
         if (config && config[0] == '/')
-                str_addf(&path, "%s/silt/rules", config);
+                str_addf(to, "%s/silt/%s", config, file);
         else if (home && home[0])
-                str_addf(&path, "%s/.config/silt/rules", home);
-        if (path.n && access(str_text(&path), F_OK) == 0)
-                x = rules_add_file(r, str_text(&path), reterr);
-        str_done(&path);
+                str_addf(to, "%s/.config/silt/%s", home, file);
+        if (to->n && access(str_text(to), F_OK) != 0)
+                str_clear(to);
+}
+
+static int load_rules(const struct name_sources *sources, struct rules *r, struct err *reterr) {
+        _cleanup_(str_done) struct str config = {0};
+        int x = sources->without_builtin ? 0 : rules_add_builtin(r, reterr);
+
+        if (sources->with_config)
+                add_config_path(&config, "rules");
+        if (x >= 0 && config.n)
+                x = rules_add_file(r, str_text(&config), reterr);
+        for (size_t i = 0; i < sources->n_files && x >= 0; i++)
+                x = rules_add_file(r, sources->files[i], reterr);
+        return x;
+}
+
+static int load_components(const struct name_sources *sources, struct components *c,
+                           struct err *reterr) {
+        _cleanup_(str_done) struct str config = {0};
+        int x = 0;
+
+        for (size_t i = 0; i < sources->n_components && x >= 0; i++)
+                x = components_add_file(c, sources->components[i], reterr);
+        if (sources->with_config)
+                add_config_path(&config, "components.rules");
+        if (x >= 0 && config.n)
+                x = components_add_file(c, str_text(&config), reterr);
         return x;
 }
 
@@ -47,11 +75,11 @@ int names_load(const struct name_sources *sources, struct names **ret, struct er
                 abort();
         n->arena = arena_new();
         rules_init(&n->rules);
-        x = sources->without_builtin ? 0 : rules_add_builtin(&n->rules, reterr);
-        if (x >= 0 && sources->with_config)
-                x = load_config(&n->rules, reterr);
-        for (size_t i = 0; i < sources->n_files && x >= 0; i++)
-                x = rules_add_file(&n->rules, sources->files[i], reterr);
+        components_init(&n->components);
+        n->lacks_builtin = !sources->without_builtin;
+        x = load_rules(sources, &n->rules, reterr);
+        if (x >= 0)
+                x = load_components(sources, &n->components, reterr);
         if (x < 0)
                 return x;
         *ret = TAKE_PTR(n);
@@ -62,6 +90,8 @@ struct names *names_free(struct names *n) {
         if (!n)
                 return NULL;
         rules_done(&n->rules);
+        components_done(&n->components);
+        map_done(&n->component_rules);
         arena_free(n->arena);
         vec_free(&n->entries);
         map_done(&n->by_address);
@@ -185,21 +215,27 @@ const struct name_entry *names_entry(struct names *n, const char *function) {
         return e;
 }
 
+/* Of a function in its place; false: there are too many to be remembered. Modules and files have entries too, so that they have
+ * numbers. */
+static bool place_key(struct names *n, const struct name_entry *e, const char *module,
+                      const char *file, uint64_t *ret) {
+        uint64_t module_id = names_entry(n, module)->idx;
+        uint64_t file_id = names_entry(n, file)->idx;
+
+        *ret = (e->idx << 2 * ENTRY_ID_BITS) + (module_id << ENTRY_ID_BITS) + file_id;
+        return (e->idx | module_id | file_id) >> ENTRY_ID_BITS == 0;
+}
+
 static enum name_kind names_entry_kind(struct names *n, const struct name_entry *e,
                                        const char *module, const char *file) {
-        uint64_t *kind, module_id, file_id;
+        uint64_t *kind, key;
         bool added, by_place;
 
         if (!e->kind_is_by_place)
                 return e->kind;
-        /* Modules and files have entries too, so that they have numbers. */
-        module_id = names_entry(n, module)->idx;
-        file_id = names_entry(n, file)->idx;
-        if ((e->idx | module_id | file_id) >> ENTRY_ID_BITS) /* too many to be remembered */
+        if (!place_key(n, e, module, file, &key))
                 return kind_at(n, e, module, file, &by_place);
-        kind = map_put(&n->kinds,
-                       (e->idx << 2 * ENTRY_ID_BITS) + (module_id << ENTRY_ID_BITS) + file_id, 0,
-                       &added);
+        kind = map_put(&n->kinds, key, 0, &added);
         if (added)
                 *kind = kind_at(n, e, module, file, &by_place);
         return (enum name_kind)kind[0];
@@ -300,6 +336,36 @@ const char *name_crate(struct names *n, const char *function, const char *module
         const char *crate = names_entry(n, function)->crate;
 
         return crate[0] ? crate : file_name(module);
+}
+
+/* The rule's number; 0: none. */
+static uint32_t component_rule(struct names *n, const struct name_frame *f) {
+        const struct name_entry *e = frame_entry(n, f);
+        struct rules_subject s = {e->plain, e->trait, f->module, f->file, is_rust(e, f->file)};
+        uint64_t *rule, key;
+        bool added;
+
+        if (n->lacks_builtin && components_add_builtin(&n->components, NULL) < 0)
+                abort(); /* they are right: a test says so */
+        n->lacks_builtin = false;
+        if (!place_key(n, e, f->module, f->file, &key))
+                return components_find(&n->components, &s);
+        rule = map_put(&n->component_rules, key, 0, &added);
+        if (added)
+                *rule = components_find(&n->components, &s);
+        return (uint32_t)*rule;
+}
+
+struct name_component name_component(struct names *n, const struct name_frame *f) {
+        uint32_t rule = component_rule(n, f);
+        const char *crate = frame_entry(n, f)->crate;
+
+        if (rule)
+                return components_at(&n->components, rule);
+        /* Not every outermost part is a name: `(anonymous namespace)`, `{closure}`, `<impl …>` */
+        return (struct name_component){crate[0] && !strchr("({<", crate[0]) ? crate
+                                                                            : file_name(f->module),
+                                       false};
 }
 
 const char *name_label(struct names *n, const struct name_frame *f, bool is_task) {

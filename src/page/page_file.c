@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "page/page_assets.h"
+#include "query/spent_time.h"
 #include "request/request.h"
 
 enum {
@@ -43,6 +44,7 @@ static void memory_done(struct memory *m) {
 /* Pieces of URLs' queries, each pair with a '&' in front. */
 struct wanted {
         struct str fixed;             /* process and filters: the page cannot take them away */
+        struct str process;           /* of these the process alone */
         struct str window, by, drawn; /* how it is opened */
         struct request_resolved resolved;
         FILE *pairs; /* the fixed ones as JSON */
@@ -71,6 +73,8 @@ static int take_pair(void *ctx, const char *key, const char *value, struct err *
         (void)reterr;
         if (strcmp(key, "process") == 0 || is_filter(key)) {
                 add_pair(&w->fixed, key, value);
+                if (strcmp(key, "process") == 0)
+                        add_pair(&w->process, key, value);
                 fputs(w->is_first ? "[" : ",[", w->pairs);
                 w->is_first = false;
                 json_init(&j, w->pairs);
@@ -89,6 +93,7 @@ static int take_pair(void *ctx, const char *key, const char *value, struct err *
 
 static void wanted_done(struct wanted *w) {
         str_done(&w->fixed);
+        str_done(&w->process);
         str_done(&w->window);
         str_done(&w->by);
         str_done(&w->drawn);
@@ -103,6 +108,11 @@ static int wanted_find(struct wanted *w, struct asker *k, const struct page_file
 
         *w = (struct wanted){.pairs = pairs, .is_first = true};
         r = request_resolve(o->request, asker_query(k), REQUEST_ALL, &w->resolved, reterr);
+        if (r >= 0 && w->resolved.scope.of_mappings)
+                r = err_about(
+                        reterr, "by",
+                        err_set(reterr, -EINVAL,
+                                "files hold blocks, not mappings: use silt view, or silt flame --by mapped"));
         request_add_url(o->request, &url);
         fputc('[', pairs);
         if (r >= 0)
@@ -254,7 +264,8 @@ static int put_differences(struct writing *w, struct err *reterr) {
 
 static int put_kept(struct writing *w, struct err *reterr) {
         const char *fixed = str_text(&w->wanted.fixed), *window = str_text(&w->wanted.window);
-        const char *by = str_text(&w->wanted.by), *drawn = str_text(&w->wanted.drawn);
+        const char *process = str_text(&w->wanted.process), *by = str_text(&w->wanted.by);
+        const char *drawn = str_text(&w->wanted.drawn);
         int r = put_answer(w, "trace", "trace", true, PIECES(""), reterr);
 
         if (r >= 0)
@@ -269,6 +280,10 @@ static int put_kept(struct writing *w, struct err *reterr) {
                 r = put_answer(w, "threads", "threads", false, PIECES(fixed, window), reterr);
         if (r >= 0)
                 r = put_answer(w, "heat", "heat", false, PIECES(fixed, window), reterr);
+        if (r >= 0)
+                r = put_answer(w, "bill", "bill", false, PIECES(process, window), reterr);
+        if (r >= 0)
+                r = put_answer(w, "heap", "heap", false, PIECES(process, window), reterr);
         if (r >= 0)
                 r = put_sources(w, reterr);
         if (r >= 0 && w->o->is_compared)
@@ -432,8 +447,13 @@ int page_file_write(FILE *out, struct asker *k, const struct page_file_options *
         struct str file = {0};
         struct kept kept = {0};
         size_t n_paths = N_PATHS;
-        int r = memory_open(&kept.answers, reterr);
+        int r;
 
+        if (query_is_of_time(asker_query(k)))
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "this recording has where the time went and no memory, which a page in one file is about: use 'silt view', 'silt flame' or 'silt export'");
+        r = memory_open(&kept.answers, reterr);
         if (r >= 0)
                 r = memory_open(&kept.missing, reterr);
         while (r >= 0) {

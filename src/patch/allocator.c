@@ -356,6 +356,10 @@ static void drop_empty(struct allocators *a) {
 static void find_all(struct allocators *a, const struct functions *functions,
                      enum allocators_of of) {
         a->has_symbol_table = functions->has_symtab;
+        for (size_t i = 0; i < functions->by_begin.n; i++)
+                if (text_is(functions->by_begin.items[i].name, "malloc") &&
+                    !functions->by_begin.items[i].is_plt)
+                        a->malloc_begin = functions->by_begin.items[i].begin;
         find_allocators(a, functions, of);
         if (a->list.n)
                 find_functions(a, functions);
@@ -383,6 +387,7 @@ static int read_exported(const char *path, enum allocators_of of, struct allocat
 int allocators_read_here(const char *path, enum allocators_of of, struct allocators *ret,
                          struct err *reterr) {
         _cleanup_(symbol_module_freep) struct symbol_module *module = NULL;
+        const struct symbol_search search = {.functions_only = true};
         struct trace_module m = {.path = path};
         struct symbol_origin origin;
         int r;
@@ -390,7 +395,7 @@ int allocators_read_here(const char *path, enum allocators_of of, struct allocat
         memset(ret, 0, sizeof(*ret));
         if (of == ALLOCATORS_OF_C_LIBRARY)
                 return read_exported(path, of, ret, reterr);
-        r = symbol_module_open(&m, NULL, &module, &origin);
+        r = symbol_module_open(&m, &search, &module, &origin);
         if (r < 0)
                 return err_set(reterr, r, "'%s': cannot read it as a program: %s", path,
                                origin.text);

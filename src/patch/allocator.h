@@ -32,6 +32,8 @@ struct allocators {
         VEC(struct allocator) list;
         VEC(struct allocator_function) functions; /* by address, each address once */
         bool has_symbol_table; /* without one nothing can be told but what is exported */
+        uint64_t
+                malloc_begin; /* of the function that others call malloc, whatever its other names; 0: none */
 };
 
 /* Whose functions are looked for. */
@@ -43,21 +45,23 @@ enum allocators_of {
         ALLOCATORS_OF_LOADER,    /* what ld.so calls when it has opened an object */
 };
 
-/* 0, also when there are none; -errno when the file cannot be read. Files may be anything: they are read in a process of its
- * own (isolated.h). */
-int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
-                    struct err *reterr);
-
-/* The same for many. */
 struct allocators_file {
         const char *path;
         enum allocators_of of;
         bool is_known; /* found is filled already: it is not read */
-        int r;         /* as allocators_read has it, with the reason */
+        int r; /* 0, also when there are none; -errno when the file cannot be read, with the reason */
         struct err err;
         struct allocators found; /* the caller's, for allocators_done */
 };
+/* Files may be anything: they are read in a process of its own (isolated.h). */
 void allocators_read_all(struct allocators_file *files, size_t n);
+
+/* The same in steps, for whoever reads other things in the same child: files stay where they are until the end, which frees. */
+struct allocators_reading;
+struct allocators_reading *allocators_reading_new(struct allocators_file *files, size_t n);
+void allocators_reading_one(void *reading, size_t i); /* in the child */
+bool allocators_reading_is_nameless(const struct allocators_reading *r, size_t i); /* likewise */
+void allocators_reading_end(struct allocators_reading *r, const bool *is_done, bool is_in_time);
 
 /* The same in this process. */
 int allocators_read_here(const char *path, enum allocators_of of, struct allocators *ret,

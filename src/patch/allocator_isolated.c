@@ -27,13 +27,15 @@ struct answer {
         int r;
         char why[200];
         bool has_symbol_table;
+        uint64_t malloc_begin;
         uint32_t n_allocators, n_functions;
         struct answer_allocator allocators[ALLOCATORS_MAX];
         struct answer_function functions[ANSWER_MAX_FUNCTIONS];
 };
 
-struct reading {
+struct allocators_reading {
         struct allocators_file *files;
+        size_t n;
         struct answer *answers; /* shared */
 };
 
@@ -66,23 +68,28 @@ static void put_functions(struct answer *to, const struct allocators *a) {
         }
 }
 
-static void read_one(void *ctx, size_t i) {
-        const struct reading *reading = ctx;
+void allocators_reading_one(void *ctx, size_t i) {
+        const struct allocators_reading *reading = ctx;
         const struct allocators_file *file = &reading->files[i];
         struct answer *to = &reading->answers[i];
         struct err err = {0};
         struct allocators a;
 
-        if (file->is_known)
+        if (file->is_known || !reading->answers)
                 return;
         to->r = allocators_read_here(file->path, file->of, &a, &err);
         snprintf(to->why, sizeof(to->why), "%.199s", err.text);
         if (to->r < 0)
                 return;
         to->has_symbol_table = a.has_symbol_table;
+        to->malloc_begin = a.malloc_begin;
         put_allocators(to, &a);
         put_functions(to, &a);
         allocators_done(&a);
+}
+
+bool allocators_reading_is_nameless(const struct allocators_reading *r, size_t i) {
+        return r->answers && r->answers[i].r == 0 && !r->answers[i].has_symbol_table;
 }
 
 /* ---- the parent -------------------------------------------------------------------------------- */
@@ -124,6 +131,7 @@ static bool take_answer(const struct answer *said, struct allocators *a) {
         if (said->n_allocators > ALLOCATORS_MAX || said->n_functions > ANSWER_MAX_FUNCTIONS)
                 return false;
         a->has_symbol_table = said->has_symbol_table;
+        a->malloc_begin = said->malloc_begin;
         for (uint32_t i = 0; i < said->n_allocators; i++)
                 if (!take_allocator(&said->allocators[i], a))
                         return false;
@@ -153,27 +161,33 @@ static void settle(struct allocators_file *file, bool is_done, bool is_in_time,
         }
 }
 
-void allocators_read_all(struct allocators_file *files, size_t n) {
-        struct reading reading = {.files = files,
-                                  .answers = isolated_share(n * sizeof(struct answer))};
-        bool *is_done = calloc(n + 1, sizeof(*is_done)), is_any = false, is_in_time = true;
+struct allocators_reading *allocators_reading_new(struct allocators_file *files, size_t n) {
+        struct allocators_reading *r = malloc(sizeof(*r));
 
-        for (size_t i = 0; i < n; i++)
-                is_any |= !files[i].is_known;
-        if (reading.answers && is_done && is_any)
-                is_in_time = isolated_run(n, read_one, &reading, &isolated_limits_usual, is_done);
-        for (size_t i = 0; i < n; i++)
-                settle(&files[i], reading.answers && is_done && is_done[i], is_in_time,
-                       &reading.answers[i]);
-        free(is_done);
-        isolated_unshare(reading.answers, n * sizeof(struct answer));
+        if (!r)
+                abort();
+        *r = (struct allocators_reading){files, n, isolated_share(n * sizeof(struct answer))};
+        return r;
 }
 
-int allocators_read(const char *path, enum allocators_of of, struct allocators *ret,
-                    struct err *reterr) {
-        struct allocators_file file = {.path = path, .of = of};
+void allocators_reading_end(struct allocators_reading *r, const bool *is_done, bool is_in_time) {
+        for (size_t i = 0; i < r->n; i++)
+                settle(&r->files[i], r->answers && is_done[i], is_in_time, &r->answers[i]);
+        isolated_unshare(r->answers, r->n * sizeof(struct answer));
+        free(r);
+}
 
-        allocators_read_all(&file, 1);
-        *ret = file.found;
-        return file.r < 0 ? err_set(reterr, file.r, "%s", file.err.text) : 0;
+void allocators_read_all(struct allocators_file *files, size_t n) {
+        struct allocators_reading *reading = allocators_reading_new(files, n);
+        bool *is_done = calloc(n + 1, sizeof(*is_done)), is_any = false, is_in_time = true;
+
+        if (!is_done)
+                abort();
+        for (size_t i = 0; i < n; i++)
+                is_any |= !files[i].is_known;
+        if (reading->answers && is_any)
+                is_in_time = isolated_run(n, allocators_reading_one, reading,
+                                          &isolated_limits_usual, is_done);
+        allocators_reading_end(reading, is_done, is_in_time);
+        free(is_done);
 }

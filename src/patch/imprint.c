@@ -242,25 +242,32 @@ struct imprint_reading {
         char why[200];
 };
 
-static void imprint_read_apart(void *ctx, size_t i) {
-        struct imprint_reading *to = ctx;
+struct imprint_reading *imprint_reading_new(const char *path) {
+        struct imprint_reading *shared = isolated_share(sizeof(*shared));
+
+        if (shared) {
+                shared->path = path;
+                shared->r = -ENODATA;
+        }
+        return shared;
+}
+
+void imprint_reading_do(struct imprint_reading *to) {
         struct err err = {0};
 
-        (void)i;
+        if (!to)
+                return;
         to->r = imprint_read_here(to->path, &to->imprint, &err);
         snprintf(to->why, sizeof(to->why), "%.199s", err.text);
 }
 
-int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
-        struct imprint_reading *shared = isolated_share(sizeof(*shared));
-        bool is_done = false, is_in_time;
+int imprint_reading_end(struct imprint_reading *shared, bool is_done, bool is_in_time,
+                        struct imprint *ret, struct err *reterr) {
         int r;
 
         memset(ret, 0, sizeof(*ret));
         if (!shared)
                 return err_set(reterr, -ENOMEM, "out of memory");
-        shared->path = path;
-        is_in_time = isolated_run(1, imprint_read_apart, shared, &isolated_limits_usual, &is_done);
         r = is_done ? shared->r : -EBADMSG;
         if (r < 0) {
                 err_set(reterr, r, "%.*s", (int)sizeof(shared->why) - 1,
@@ -276,6 +283,21 @@ int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
         }
         isolated_unshare(shared, sizeof(*shared));
         return r < 0 ? r : 0;
+}
+
+static void imprint_read_apart(void *ctx, size_t i) {
+        (void)i;
+        imprint_reading_do(ctx);
+}
+
+int imprint_read(const char *path, struct imprint *ret, struct err *reterr) {
+        struct imprint_reading *reading = imprint_reading_new(path);
+        bool is_done = false, is_in_time = true;
+
+        if (reading)
+                is_in_time = isolated_run(1, imprint_read_apart, reading, &isolated_limits_usual,
+                                          &is_done);
+        return imprint_reading_end(reading, is_done, is_in_time, ret, reterr);
 }
 
 const char *imprint_sanitizer(const struct imprint *i) {

@@ -3,6 +3,7 @@
  * C library and language it was made with. A message proves less than a name: it says what is inside, not where. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,14 @@ struct imprint {
 
 /* All that is loaded of the file. 0, also when it says nothing; -errno: it cannot be read as an ELF file. */
 int imprint_read(const char *path, struct imprint *ret, struct err *reterr);
+
+/* The same in steps, for whoever reads other things in the same child (isolated.h): path stays until the end, which frees. */
+struct imprint_reading;
+struct imprint_reading *imprint_reading_new(const char *path); /* NULL: no memory; ok below */
+void imprint_reading_do(struct imprint_reading *r);            /* in the child */
+/* -ENODATA: it was not read. */
+int imprint_reading_end(struct imprint_reading *r, bool is_done, bool is_in_time,
+                        struct imprint *ret, struct err *reterr);
 
 /* What an allocator of the family (patch/allocator_family.h) that was found by its functions really is: the C functions of a program
  * that says it has jemalloc are jemalloc's. */

@@ -11,11 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 enum {
         APART_FILES_FACTOR = 16
@@ -35,13 +35,6 @@ void *isolated_share(size_t n_bytes) {
 void isolated_unshare(void *shared, size_t n_bytes) {
         if (shared)
                 munmap(shared, n_bytes);
-}
-
-static uint64_t now_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* ---- the child ------------------------------------------------------------------------------------- */
@@ -90,7 +83,7 @@ static void await_end(int fd, uint64_t end_ms) {
         struct pollfd p = {.fd = fd};
         uint64_t now;
 
-        while ((now = now_ms()) < end_ms) {
+        while ((now = clock_now_ms()) < end_ms) {
                 int r = poll(&p, 1, (int)(end_ms - now));
 
                 if (r > 0 || (r < 0 && errno != EINTR))
@@ -98,57 +91,80 @@ static void await_end(int fd, uint64_t end_ms) {
         }
 }
 
-/* How far it came; the one it was at when it died was its last. */
-static size_t run_from(size_t first, size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
-                       const struct isolated_limits *limits, uint64_t end_ms,
-                       _Atomic uint64_t *at) {
-        pid_t parent = getpid(), pid;
+static void start_child(struct isolated_work *w) {
+        pid_t parent = getpid();
         int fds[2];
 
+        w->pid = 0;
         if (pipe2(fds, O_CLOEXEC) < 0)
-                return first;
-        atomic_store(at, first);
-        pid = fork();
-        if (pid == 0) {
+                return;
+        atomic_store(w->at, w->first);
+        w->pid = fork();
+        if (w->pid == 0) {
                 stand_apart(parent);
-                limit(limits);
-                for (size_t i = first; i < n; i++) {
-                        fn(ctx, i);
-                        atomic_store(at, i + 1);
-                }
+                limit(w->limits);
+        }
+        /* where no process is to be had: here */
+        for (size_t i = w->first; w->pid <= 0 && i < w->n; i++) {
+                w->fn(w->ctx, i);
+                atomic_store(w->at, i + 1);
+        }
+        if (w->pid == 0)
                 _exit(0);
-        }
         close(fds[1]);
-        for (size_t i = first; pid < 0 && i < n; i++) { /* no process is to be had: then here */
-                fn(ctx, i);
-                atomic_store(at, i + 1);
+        w->end_fd = fds[0];
+        if (w->pid < 0) {
+                close(fds[0]);
+                w->pid = 0;
         }
-        if (pid > 0) {
-                await_end(fds[0], end_ms);
-                kill(pid, SIGKILL);
-                while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+}
+
+/* How far it came; the one it was at when it died was its last. */
+static size_t await_child(struct isolated_work *w) {
+        if (w->pid > 0) {
+                await_end(w->end_fd, w->end_ms);
+                kill(w->pid, SIGKILL);
+                while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
                         ;
+                close(w->end_fd);
         }
-        close(fds[0]);
-        return (size_t)MIN(atomic_load(at), (uint64_t)n);
+        return (size_t)MIN(atomic_load(w->at), (uint64_t)w->n);
+}
+
+void isolated_begin(struct isolated_work *w, size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
+                    const struct isolated_limits *limits) {
+        *w = (struct isolated_work){.n = n, .fn = fn, .ctx = ctx, .limits = limits};
+        w->end_ms = clock_now_ms() + limits->time_ms;
+        w->at = isolated_share(sizeof(*w->at));
+        if (w->at)
+                start_child(w);
+}
+
+bool isolated_end(struct isolated_work *w, bool *ret_done) {
+        bool is_in_time = true;
+
+        for (size_t i = 0; i < w->n; i++)
+                ret_done[i] = false;
+        while (w->at && w->first < w->n) {
+                size_t reached = await_child(w);
+
+                for (size_t i = w->first; i < reached; i++)
+                        ret_done[i] = true;
+                is_in_time = reached == w->n || clock_now_ms() < w->end_ms;
+                w->first = MAX(reached, w->first) + 1;
+                if (!is_in_time)
+                        break;
+                if (w->first < w->n)
+                        start_child(w);
+        }
+        isolated_unshare((void *)w->at, sizeof(*w->at));
+        return is_in_time;
 }
 
 bool isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
                   const struct isolated_limits *limits, bool *ret_done) {
-        _Atomic uint64_t *at = isolated_share(sizeof(*at));
-        uint64_t end_ms = now_ms() + limits->time_ms;
-        bool is_in_time = true;
+        struct isolated_work w;
 
-        for (size_t i = 0; i < n; i++)
-                ret_done[i] = false;
-        for (size_t first = 0; at && first < n && now_ms() < end_ms;) {
-                size_t reached = run_from(first, n, fn, ctx, limits, end_ms, at);
-
-                for (size_t i = first; i < reached; i++)
-                        ret_done[i] = true;
-                is_in_time = reached == n || now_ms() < end_ms;
-                first = MAX(reached, first) + 1;
-        }
-        isolated_unshare((void *)at, sizeof(*at));
-        return is_in_time;
+        isolated_begin(&w, n, fn, ctx, limits);
+        return isolated_end(&w, ret_done);
 }

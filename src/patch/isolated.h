@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct isolated_limits {
         uint64_t time_ms;      /* for all together: by the clock, and of CPU time */
@@ -23,3 +24,19 @@ void isolated_unshare(void *shared, size_t n_bytes);
  * nothing about what was not done: the machine may be busy. */
 bool isolated_run(size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
                   const struct isolated_limits *limits, bool *ret_done);
+
+/* The same in two steps: the child reads while the caller does other things. Time counts from the first. */
+struct isolated_work {
+        size_t n;
+        void (*fn)(void *ctx, size_t i);
+        void *ctx;
+        const struct isolated_limits *limits;
+        uint64_t end_ms;
+        _Atomic uint64_t *at; /* how far it came: shared */
+        size_t first;         /* of the child at hand */
+        pid_t pid;            /* 0: there is none */
+        int end_fd;           /* closed on the other side when it has ended */
+};
+void isolated_begin(struct isolated_work *w, size_t n, void (*fn)(void *ctx, size_t i), void *ctx,
+                    const struct isolated_limits *limits);
+bool isolated_end(struct isolated_work *w, bool *ret_done);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "patch/imprint.h"
 #include "wire/record.h"
 
 enum {
@@ -38,6 +37,7 @@ void known_files_add_plain(struct known_files *m, const struct stat *file) {
 static void copy_allocators(struct allocators *to, const struct allocators *from) {
         memset(to, 0, sizeof(*to));
         to->has_symbol_table = from->has_symbol_table;
+        to->malloc_begin = from->malloc_begin;
         for (size_t i = 0; i < from->list.n; i++)
                 vec_push(&to->list, from->list.items[i]);
         for (size_t i = 0; i < from->functions.n; i++)
@@ -69,6 +69,36 @@ void known_files_keep(struct known_files *m, const struct stat *file, enum alloc
         copy_allocators(&to->found, found);
 }
 
+void known_files_learn(struct known_files *m, const struct stat *file,
+                       const struct allocators_file *read) {
+        if (read->r == 0 && (read->found.functions.n || read->of == ALLOCATORS_OF_PROGRAM))
+                known_files_keep(m, file, read->of, &read->found);
+        else if (read->r == 0)
+                known_files_add_plain(m, file);
+}
+
+void known_files_keep_imprint(struct known_files *m, const struct stat *file,
+                              const struct imprint *imprint) {
+        if (m->imprints.n < MEMORY_MAX_FOUND)
+                vec_push(&m->imprints, ((struct known_files_imprint){file_of(file), *imprint}));
+}
+
+int known_files_imprint(struct known_files *m, const char *path, struct imprint *ret) {
+        struct stat st;
+        bool is_there = stat(path, &st) == 0;
+        int r;
+
+        for (size_t i = 0; is_there && i < m->imprints.n; i++)
+                if (is_same(&m->imprints.items[i].file, &st)) {
+                        *ret = m->imprints.items[i].imprint;
+                        return 0;
+                }
+        r = imprint_read(path, ret, NULL);
+        if (r == 0 && is_there)
+                known_files_keep_imprint(m, &st, ret);
+        return r;
+}
+
 uint32_t known_files_number(struct known_files *m, const char *family, const char *module,
                             const char *open_path, uint32_t said_version) {
         struct known_allocator *one;
@@ -87,7 +117,7 @@ uint32_t known_files_number(struct known_files *m, const char *family, const cha
                 return MEMORY_MAX_ALLOCATORS;
         }
         snprintf(one->module, sizeof(one->module), "%s", module);
-        if (imprint_read(open_path, &imprint, NULL) == 0) {
+        if (known_files_imprint(m, open_path, &imprint) == 0) {
                 one->name = imprint_name(&imprint, family);
                 snprintf(one->version, sizeof(one->version), "%s",
                          imprint_version(&imprint, one->name));

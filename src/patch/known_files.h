@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "patch/allocator.h"
+#include "patch/imprint.h"
 
 struct known_file {
         dev_t dev;
@@ -30,8 +31,14 @@ struct known_files_found {
         struct allocators found;
 };
 
+struct known_files_imprint {
+        struct known_file file;
+        struct imprint imprint;
+};
+
 struct known_files {
         VEC(struct known_file) plain; /* files without an allocator */
+        VEC(struct known_files_imprint) imprints;
         VEC(struct known_files_found)
         found; /* others, and programs; the oldest is replaced first */
         size_t oldest;
@@ -46,6 +53,15 @@ bool known_files_recall(const struct known_files *m, const struct stat *file, en
                         struct allocators *ret);
 void known_files_keep(struct known_files *m, const struct stat *file, enum allocators_of of,
                       const struct allocators *found);
+
+/* What a reading that is over has found. */
+void known_files_learn(struct known_files *m, const struct stat *file,
+                       const struct allocators_file *read);
+
+/* As imprint_read, once of each file. */
+int known_files_imprint(struct known_files *m, const char *path, struct imprint *ret);
+void known_files_keep_imprint(struct known_files *m, const struct stat *file,
+                              const struct imprint *imprint);
 
 /* From 1; the same for the same family in the same file. open_path: where the file is found. */
 uint32_t known_files_number(struct known_files *m, const char *family, const char *module,

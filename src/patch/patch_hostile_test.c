@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/system_clock.h"
 #include "patch/given.h"
 #include "patch/isolated.h"
 #include "patch/survey.h"
@@ -31,13 +32,6 @@ static size_t n_prey, n_copy;
 static uint32_t machine;
 static char path[64];
 static int fd = -1;
-
-static uint64_t now_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static uint64_t draw(uint64_t *state, uint64_t below) {
         *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -106,7 +100,7 @@ static void assert_one_line(int r, const struct err *err) {
 }
 
 static void look(uint64_t *r) {
-        uint64_t begin_ms = now_ms();
+        uint64_t begin_ms = clock_now_ms();
         struct err err = {0};
         struct given given = {.n = 0};
         struct survey survey;
@@ -122,7 +116,7 @@ static void look(uint64_t *r) {
                 snprintf(text, sizeof(text), "free=0x%llx", (unsigned long long)draw(r, n_prey));
         err = (struct err){0};
         assert_one_line(given_add(&given, text, path, &err), &err);
-        assert_true(now_ms() - begin_ms < MAX_MS);
+        assert_true(clock_now_ms() - begin_ms < MAX_MS);
 }
 
 static unsigned long count_cases(unsigned long usual) {
@@ -208,17 +202,82 @@ static void test_deaths(void **state) {
         assert_false(is_done[2]);
         assert_true(is_done[3]);
         assert_int_equal(seen[0], 1);
-        begin_ms = now_ms();
+        begin_ms = clock_now_ms();
         assert_false(isolated_run(2, never_end, seen, &hasty, is_done));
         assert_false(is_done[0] || is_done[1]);
-        assert_true(now_ms() - begin_ms < MAX_MS);
+        assert_true(clock_now_ms() - begin_ms < MAX_MS);
         isolated_unshare(seen, 4 * sizeof(*seen));
+}
+
+static int word_fds[2];
+
+static void await_word(void *ctx, size_t i) {
+        volatile uint64_t *seen = ctx;
+        char word = 0;
+
+        seen[i] = i > 0 || (read(word_fds[0], &word, 1) == 1 && word == 'w');
+        if (i == 0)
+                raise(SIGSEGV);
+}
+
+/* The child works while its caller goes on: what it waits for comes after it was begun. */
+static void test_meanwhile(void **state) {
+        static const struct isolated_limits patient = {.time_ms = 60000, .memory_bytes = 256 << 20};
+        volatile uint64_t *seen = isolated_share(3 * sizeof(*seen));
+        struct isolated_work w;
+        bool is_done[3];
+
+        (void)state;
+        assert_int_equal(pipe2(word_fds, O_CLOEXEC), 0);
+        isolated_begin(&w, 3, await_word, (void *)seen, &patient);
+        assert_int_equal(seen[0], 0);
+        assert_int_equal(write(word_fds[1], "w", 1), 1);
+        assert_true(isolated_end(&w, is_done));
+        assert_true(seen[0] && seen[1] && seen[2]);
+        assert_false(is_done[0]);
+        assert_true(is_done[1] && is_done[2]);
+        isolated_unshare((void *)seen, 3 * sizeof(*seen));
+        close(word_fds[0]);
+        close(word_fds[1]);
+}
+
+/* What was read before the program ran is not read again, and what could not be read is not taken for known. */
+static void test_kept(void **state) {
+        static struct known_files memory; /* kept to the end, as the recorder's is */
+        struct allocators found;
+        struct imprint imprint;
+        struct survey survey;
+        struct stat st;
+
+        (void)state;
+        memcpy(copy, prey, n_prey);
+        n_copy = n_prey;
+        write_copy();
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(survey_end(survey_begin(path, path, false), machine, &memory, &survey,
+                                    NULL),
+                         0);
+        survey_done(&survey);
+        assert_true(known_files_recall(&memory, &st, ALLOCATORS_OF_PROGRAM, &found));
+        allocators_done(&found);
+        assert_true(known_files_is_plain(&memory, &st)); /* as a loader */
+        assert_int_equal(memory.imprints.n, 1);
+        assert_int_equal(known_files_imprint(&memory, path, &imprint), 0);
+        assert_int_equal(memory.imprints.n, 1);
+
+        n_copy = 10;
+        write_copy();
+        assert_int_equal(stat(path, &st), 0);
+        assert_true(survey_end(survey_begin(path, "", false), machine, &memory, &survey, NULL) < 0);
+        assert_false(known_files_recall(&memory, &st, ALLOCATORS_OF_PROGRAM, &found));
+        assert_false(known_files_is_plain(&memory, &st));
+        assert_int_equal(memory.imprints.n, 1);
 }
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_deaths),
-                cmocka_unit_test(test_here),
+                cmocka_unit_test(test_deaths), cmocka_unit_test(test_meanwhile),
+                cmocka_unit_test(test_kept),   cmocka_unit_test(test_here),
                 cmocka_unit_test(test_apart),
         };
         int from = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "patch/imprint.h"
+#include "patch/known_files.h"
 #include "patch/patch.h"
 
 struct survey_allocator {
@@ -25,4 +26,13 @@ struct survey {
 
 /* machine: ELF e_machine. */
 int survey_make(const char *path, uint32_t machine, struct survey *ret, struct err *reterr);
+
+/* The same in two steps: the file is read, in a process of its own, while the caller does other things. loader: another file
+ * that is read for what the plan of a process wants of it; "" none. With is_spare, the imprint of a program that has symbols is
+ * left out. */
+struct survey_work;
+struct survey_work *survey_begin(const char *path, const char *loader, bool is_spare);
+/* Frees. memory: what was read is kept there; NULL: nowhere. */
+int survey_end(struct survey_work *w, uint32_t machine, struct known_files *memory,
+               struct survey *ret, struct err *reterr);
 void survey_done(struct survey *s);

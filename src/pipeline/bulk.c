@@ -39,11 +39,8 @@ static bool bulk_is_live(void *ctx, uint64_t address) {
 }
 
 void bulk_pool_alloc(struct pipeline *p, struct process *process, uint64_t address) {
-        if (unlikely(pools_wants_sweep(&process->pools))) {
-                decode_flush(p);
-                if (p->pair.held.n == 0)
-                        pools_sweep(&process->pools, bulk_is_live, &process->live);
-        }
+        if (unlikely(pools_wants_sweep(&process->pools)) && p->pair.held.n == 0)
+                pools_sweep(&process->pools, bulk_is_live, &process->live);
         pools_add(&process->pools, address & WIRE_ADDRESS_MASK);
 }
 
@@ -57,7 +54,6 @@ static bool bulk_is_in_heap(void *ctx, uint64_t address, uint64_t seq) {
 
 /* Numbers of heaps change with a sweep: nothing may wait that knows one. */
 static void bulk_sweep_heaps(struct pipeline *p, struct process *process) {
-        decode_flush(p);
         if (p->pair.held.n == 0 && p->pair.bulks.n == 0)
                 heaps_sweep(process->heaps, bulk_is_in_heap, &process->live);
 }

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "wire/record.h"
-
 void callpath_done(struct callpath *c) {
         free(c->hashes);
         free(c->pcs);
@@ -23,25 +21,21 @@ void callpath_grow(struct callpath *c, uint32_t n, const struct path_key *key) {
         c->hashes[0] = key->seed;
 }
 
-uint32_t callpath_intern(struct callpath *c, uint32_t depth, struct intern *in,
-                         struct intern_space *space) {
-        struct path path = {.site = PATH_NO_SITE};
-        uint64_t hashes[WIRE_MAX_FRAMES + 1] = {in->key.seed};
+uint32_t callpath_intern(const struct callpath *c, struct intern *in, struct intern_space *space) {
+        struct path path = {0};
         const struct path *known = NULL;
         uint32_t n_known;
 
-        for (uint32_t i = 0; i < depth; i++)
-                hashes[i + 1] = path_hash_push(&in->key, hashes[i], c->pcs[i]);
         /* most new stacks differ from known ones in their last frames only */
-        for (n_known = depth; n_known > 0; n_known--) {
-                known = paths_find(&space->paths, path_hash_done(hashes[n_known]));
+        for (n_known = c->depth; n_known > 0; n_known--) {
+                known = paths_find(&space->paths, path_hash_done(c->hashes[n_known]));
                 if (known)
                         break;
         }
         path.stack = known ? known->stack : 0;
-        for (; n_known < depth; n_known++) {
+        for (; n_known < c->depth; n_known++) {
                 path.stack = intern_push(in, space, path.stack, c->pcs[n_known]);
-                path.hash = path_hash_done(hashes[n_known + 1]);
+                path.hash = path_hash_done(c->hashes[n_known + 1]);
                 paths_add(&space->paths, &path);
         }
         return path.stack;

@@ -37,6 +37,43 @@ static void test_cut_between_events(void **state) {
         assert_true(pipeline_begin_cut(s->t.pipeline)); /* the next */
 }
 
+/* What is live is exact at such a cut, too; the file is that of a recording without it. */
+static void test_cut_that_nobody_asks_for(void **state) {
+        struct setup *s = *state;
+
+        s->t.has_passing_cuts = true;
+        s->w->wants_checkpoints = true;
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_alloc(&s->b, 1300000, 0x2000, 20, 2);
+        s->t.now = 1500000;
+        assert_true(pipeline_begin_cut(s->t.pipeline));
+        fake_alloc(&s->a, 1600000, 0x3000, 40, 1);
+        fake_free(&s->b, 1700000, 0x2000);
+        fake_settle(&s->t);
+        assert_false(pipeline_is_cutting(s->t.pipeline));
+        assert_int_equal(s->t.n_cuts, 1);
+        assert_int_equal(s->t.cut_live_bytes, 30);
+        assert_in_range(s->t.cut_ns, 1500000, 1501000);
+        assert_int_equal(s->w->slices.n, 0);
+        assert_int_equal(s->w->checkpoint.counts.n, 0);
+        pipeline_end_slice(s->t.pipeline, s->t.now, false);
+        assert_int_equal(s->w->slices.n, 1);
+        assert_int_equal(s->w->slices.items[0].n_events, 4);
+        assert_int_equal(counts_of(s, 0).live_bytes, 50);
+}
+
+/* A program that allocates nothing is sampled all the same: who reads the file meanwhile finds where it is. */
+static void test_slice_of_samples_alone(void **state) {
+        struct setup *s = *state;
+
+        pipeline_end_slice(s->t.pipeline, 1500000, true);
+        pipeline_end_slice(s->t.pipeline, 1600000, false);
+        assert_int_equal(s->w->slices.n, 1);
+        s->w->n_open_ticks = 1;
+        pipeline_end_slice(s->t.pipeline, 1700000, false);
+        assert_int_equal(s->w->slices.n, 2);
+}
+
 static void test_cut_waits_for_a_busy_thread(void **state) {
         struct setup *s = *state;
 
@@ -85,6 +122,27 @@ static void test_cut_of_nothing(void **state) {
                 assert_int_equal(s->w->slices.n, i);
         }
         assert_int_equal(n_events_before(s, 0), 0);
+}
+
+/* It said that it exits, was copied then, and is gone before the recorder comes to the cut. */
+static void test_cut_of_one_that_exits(void **state) {
+        struct setup *s = *state;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        atomic_store(&fake_process(&s->t, s->idx)->exit_ts, 1200000);
+        s->t.now = 1500000;
+        assert_true(pipeline_begin_cut(s->t.pipeline));
+        pipeline_keep_until_cut(s->t.pipeline, s->idx);
+        s->t.now = 1500001;
+        pipeline_end_process(s->t.pipeline, s->idx, s->t.now);
+        for (int i = 0; i < 4; i++)
+                pipeline_pump(s->t.pipeline);
+        assert_int_equal(s->t.n_cuts + s->t.n_ended, 0);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_cuts, 1);
+        assert_int_equal(s->t.cut_live_bytes, 10);
+        fake_settle(&s->t);
+        assert_int_equal(s->t.n_ended, 1); /* and then it ends */
 }
 
 /* Two threads at random, cuts at random, the recorder more or less behind: each cut is where a plain sum says. */
@@ -143,9 +201,12 @@ static void test_random_cuts(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_cut_between_events, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_cut_that_nobody_asks_for, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_slice_of_samples_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_cut_waits_for_a_busy_thread, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_cut_at_the_end, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_cut_of_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_cut_of_one_that_exits, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_random_cuts, setup, teardown),
         };
 

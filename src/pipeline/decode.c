@@ -1,93 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of a slot become events: times in nanoseconds, threads known, stacks hashed, then looked up. Events of blocks
- * go through a small batch, so that the memory each of them needs is on its way before its turn comes:
- *
- *   decoding  fetches  the row of the stack's hash, the bucket of the block
- *   looking up         the site that either leads to
- *   applying           nothing: all is there */
+/* Records of a slot become events: times in nanoseconds, threads known, stacks looked up; each is applied at once. */
 #include <stdio.h>
 
 #include "base/units.h"
 #include "pipeline/pipeline_state.h"
+#include "trace/fail_note.h"
 #include "trace/writer.h"
 
-enum { MAX_MARKS = 10000, HEAP_TRIES = 4 };
+enum { MAX_MARKS = 10000, MAX_FAILS = 1000, HEAP_TRIES = 4 };
 
 #define MAX_LOST ((uint64_t)1 << 40) /* more in one word is nonsense */
 
-static uint32_t decode_intern(struct pipeline *p, struct slot *s, const struct batch_stack *b) {
-        uint32_t depth = stack_word_n_kept(b->word) + stack_word_n_new(b->word);
-
-        return callpath_intern(&s->path, depth, &p->intern, s->process->space);
-}
-
-static uint32_t decode_find_stack(struct pipeline *p, struct slot *s, const struct batch_stack *b) {
-        const struct path *path = paths_find(&s->process->space->paths, b->hash);
-
-        callpath_take(&s->path, b->word);
-        return path ? path->stack : decode_intern(p, s, b);
-}
-
-/* The stack of an allocation and its site. */
-static inline void decode_find_site(struct pipeline *p, struct slot *s, const struct batch_stack *b,
-                                    struct pair_event *e) {
-        const struct process *process = s->process;
-        struct intern_space *space = process->space;
-        struct path *path = paths_find(&space->paths, b->hash);
-
-        if (likely(path && path->site != PATH_NO_SITE && space->sites_of == process->trace_id)) {
-                callpath_take(&s->path, b->word);
-                e->stack = path->stack;
-                e->site = path->site;
-                return;
-        }
-        e->stack = decode_find_stack(p, s, b);
-        e->site = sites_find(&p->sites, process->figures, e->stack);
-        path = paths_find(&space->paths, b->hash);
-        if (path && space->sites_of == process->trace_id)
-                path->site = e->site;
-}
-
-static void decode_look_up(struct pipeline *p, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                struct pair_event *e = &p->batch[i];
-
-                struct slot *s = p->drain.slots[e->slot_no];
-                const struct batch_stack *b = &p->batch_stacks[i];
-
-                if (event_allocates(e)) {
-                        decode_find_site(p, s, b, e);
-                        sites_prefetch(&p->sites, e->site, false);
-                        trace_prefetch_stack(p->config.writer, e->stack);
-                } else if (b->word) {
-                        e->stack = decode_find_stack(p, s, b);
-                }
-                if (e->kind != WIRE_ALLOC)
-                        pair_prefetch_site(&p->pair, e);
-        }
-}
-
-void decode_flush(struct pipeline *p) {
-        size_t n = p->n_batch;
-
-        if (n == 0)
-                return;
-        p->n_batch = 0;
-        pipeline_check_slice(p);
-        decode_look_up(p, n);
-        pair_apply_all(&p->pair, p->batch, n);
-}
-
 /* ---- who ---------------------------------------------------------------------------------------- */
 
-static uint32_t decode_find_thread(struct pipeline *p, struct process *process, uint32_t tid,
-                                   uint64_t time_ns) {
+uint32_t decode_find_thread(struct pipeline *p, struct process *process, uint32_t tid,
+                            uint64_t time_ns) {
         const struct pipeline_calls *calls = &p->config.calls;
         struct trace_thread t = {.process = process->trace_id, .tid = tid, .start_ns = time_ns};
         bool added;
         uint64_t *thread = map_put(&process->threads, tid, 0, &added);
 
-        if (!added && *thread != UINT64_MAX)
+        if (!added && !(*thread & PROCESS_THREAD_IS_OVER))
                 return (uint32_t)*thread;
         *thread = trace_add_thread(p->config.writer, &t);
         process->n_threads++;
@@ -111,7 +44,6 @@ static bool decode_attach(struct pipeline *p, struct slot *s, uint64_t time_ns) 
                 drain_break(&p->drain, s, "it names a process that is not there");
                 return false;
         }
-        decode_flush(p);
         if (!process->is_started)
                 forks_start(p, process);
         s->process = process;
@@ -121,14 +53,51 @@ static bool decode_attach(struct pipeline *p, struct slot *s, uint64_t time_ns) 
 
 /* ---- what --------------------------------------------------------------------------------------- */
 
-/* Hashes the stack of a record and fetches what it will be looked up in. */
-static inline bool decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word,
-                                struct batch_stack *ret) {
-        if (unlikely(!callpath_hash(&s->path, &p->intern.key, word, &ret->hash)))
-                return false;
-        ret->word = word;
-        paths_prefetch(&s->process->space->paths, ret->hash);
-        return true;
+/* The place of what a token names from now on. */
+static struct slot_token *decode_give_token(struct slot *s, uint32_t token) {
+        size_t n = s->tokens.n;
+
+        if (token > n) {
+                vec_reserve(&s->tokens, token - n);
+                memset(s->tokens.items + n, 0, (token - n) * sizeof(s->tokens.items[0]));
+                s->tokens.n = token;
+        }
+        return &s->tokens.items[token - 1];
+}
+
+struct slot_token *decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word) {
+        struct intern_space *space = s->process->space;
+        uint32_t token = wire_token(*word);
+        const struct path *path;
+        struct slot_token *t;
+        uint64_t hash;
+
+        if (wire_stack_n_new(*word) == WIRE_KNOWN) {
+                t = slot_find_token(s, token);
+                if (unlikely(!t))
+                        drain_break(&p->drain, s, "it names a stack that it never told");
+                return t;
+        }
+        if (unlikely(!callpath_take(&s->path, &p->intern.key, word, &hash))) {
+                drain_break(&p->drain, s, "a stack keeps more frames than there were");
+                return NULL;
+        }
+        path = paths_find(&space->paths, hash);
+        t = token ? decode_give_token(s, token) : &s->untold;
+        *t = (struct slot_token){
+                .stack = path ? path->stack : callpath_intern(&s->path, &p->intern, space),
+                .site = SLOT_NO_SITE,
+                .allocator = (uint8_t)wire_stack_allocator(*word),
+                .is_complete = wire_stack_end(*word) == WIRE_END_COMPLETE,
+                .is_given = true,
+        };
+        return t;
+}
+
+uint32_t decode_site(struct pipeline *p, struct slot *s, struct slot_token *t) {
+        if (t->site == SLOT_NO_SITE)
+                t->site = sites_find(&p->sites, s->process->figures, t->stack);
+        return t->site;
 }
 
 static void decode_module(struct pipeline *p, struct slot *s, const uint64_t *words) {
@@ -144,7 +113,7 @@ static void decode_module(struct pipeline *p, struct slot *s, const uint64_t *wo
 
         memcpy(name, words + 5, words[4]);
         name[words[4]] = '\0';
-        intern_add_module(&p->intern, &s->process->space, s->process->trace_id, &m);
+        intern_add_module(&p->intern, &s->process->space, &m);
 }
 
 static void decode_thread_name(struct pipeline *p, struct slot *s, const uint64_t *words) {
@@ -178,6 +147,10 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
                 m.flags = (uint32_t)(words[3] >> 32);
                 break;
         case WIRE_MUNMAP: m.op = TRACE_MUNMAP; break;
+        case WIRE_MPROTECT:
+                m.op = TRACE_MPROTECT;
+                m.prot = (uint32_t)words[3];
+                break;
         case WIRE_MREMAP:
                 m.op = TRACE_MREMAP;
                 m.old_address = words[1];
@@ -192,7 +165,8 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
                 m.size_bytes = words[2] - words[1];
                 break;
         }
-        if (m.op != TRACE_MUNMAP && p->config.calls.on_mapping && m.size_bytes < UINT64_MAX / 2)
+        if (m.op != TRACE_MUNMAP && m.op != TRACE_MPROTECT && p->config.calls.on_mapping &&
+            m.size_bytes < UINT64_MAX / 2)
                 p->config.calls.on_mapping(p->config.calls.ctx, s->process->idx,
                                            m.op == TRACE_BRK ? m.old_address : m.address,
                                            m.op == TRACE_BRK ? m.address
@@ -239,6 +213,23 @@ static void decode_unseen(struct pipeline *p, struct slot *s, const uint64_t *wo
         calls->on_unseen(calls->ctx, s->process->idx, (uint32_t)words[1], why, text);
 }
 
+/* ---- allocations that are made to fail ---------------------------------------------------------------- */
+
+static void decode_fail(struct pipeline *p, struct slot *s, const uint64_t *words, uint32_t stack,
+                        uint64_t time_ns) {
+        struct trace_fail fail = {.pid = s->process->pid,
+                                  .number = words[1],
+                                  .size_bytes = words[2],
+                                  .stack = stack};
+        char note[TRACE_FAIL_CAP];
+
+        time_ns = decode_now_ns(p, time_ns);
+        if (p->n_fails++ >= MAX_FAILS)
+                return; /* their count is that of failed allocations */
+        trace_fail_write(&fail, note);
+        trace_put_note(p->config.writer, time_ns, note);
+}
+
 /* ---- the rest --------------------------------------------------------------------------------------- */
 
 static void decode_lost(struct pipeline *p, struct slot *s, uint64_t time_ns, uint64_t n) {
@@ -248,6 +239,7 @@ static void decode_lost(struct pipeline *p, struct slot *s, uint64_t time_ns, ui
                                .slot_no = s->no};
 
         s->has_realloc = false;
+        vec_clear(&s->tokens);
         pipeline_check_slice(p);
         pair_lost(&p->pair, &e, n);
 }
@@ -267,21 +259,16 @@ void decode_count_lost(struct pipeline *p, struct slot *s) {
                 p->n_orphans += n;
                 return;
         }
-        decode_flush(p);
         decode_lost(p, s, p->pair.book.now_ns, n);
         if (s->is_dead)
                 s->n_lost_told = told;
 }
 
-/* A kind that is no event of a block: all events so far come first. */
-static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *words,
-                        const struct batch_stack *b, uint64_t time_ns) {
-        uint32_t stack = 0;
+/* A kind that is no event of a block. */
+static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *words, uint32_t stack,
+                        uint64_t time_ns) {
         uint64_t n;
 
-        decode_flush(p);
-        if (b->word)
-                stack = decode_find_stack(p, s, b);
         switch (words[0] & 0xff) {
         case WIRE_MODULE: decode_module(p, s, words); break;
         case WIRE_THREAD_NAME: decode_thread_name(p, s, words); break;
@@ -289,6 +276,7 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         case WIRE_HEAP: bulk_heap(p, s, words, time_ns); break;
         case WIRE_MARK: decode_mark(p, s, words, time_ns); break;
         case WIRE_UNSEEN: decode_unseen(p, s, words); break;
+        case WIRE_FAIL: decode_fail(p, s, words, stack, time_ns); break;
         case WIRE_FORK:
                 decode_now_ns(p, time_ns);
                 forks_take_snapshot(p, s->process, words[0] >> 8);
@@ -303,13 +291,14 @@ static void decode_rare(struct pipeline *p, struct slot *s, const uint64_t *word
         case WIRE_MMAP:
         case WIRE_MUNMAP:
         case WIRE_MREMAP:
+        case WIRE_MPROTECT:
         case WIRE_BRK: decode_mapping(p, s, words, stack, time_ns); break;
         default: break;
         }
 }
 
-static void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes,
-                               uint64_t n_blocks) {
+void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes,
+                        uint64_t n_blocks) {
         if (!process->shares)
                 process->shares = calloc(WIRE_N_ALLOCATORS, sizeof(process->shares[0]));
         if (!process->shares)
@@ -318,49 +307,33 @@ static void decode_count_share(struct process *process, unsigned allocator, uint
         process->shares[allocator].alloc_bytes += size_bytes * n_blocks;
 }
 
-/* What allocators inside the program are asked for; the rest is the loader's. */
-static inline void decode_share(struct process *process, uint64_t stack_word, uint64_t size_bytes) {
-        unsigned allocator = wire_stack_allocator(stack_word);
-
-        if (unlikely(allocator != 0))
-                decode_count_share(process, allocator, size_bytes, 1);
-}
-
 /* A sampled allocation or its release, as the kinds it is one of. False: values no runtime gives. */
 static bool decode_sample(struct pipeline *p, struct slot *s, const uint64_t *words,
-                          struct pair_event *e) {
-        unsigned allocator;
-
+                          const struct slot_token *from, struct pair_event *e) {
         e->address = words[1];
-        e->stack = 0;
         if (!p->pair.is_sampled || e->address == 0)
                 return false;
         if ((words[0] & 0xff) == WIRE_SAMPLE_FREE) {
                 e->kind = WIRE_FREE;
                 e->size_bytes = WIRE_NO_SIZE;
                 e->n_thread_allocs = (uint32_t)words[2];
-                e->hint = live_prefetch(&s->process->live, e->address);
                 return true;
         }
         e->kind = WIRE_ALLOC;
         e->size_bytes = words[2];
         e->mean_bytes = words[3];
         e->n_thread_allocs = (uint32_t)words[4];
-        e->is_complete = words[5] >> 40 == WIRE_END_COMPLETE;
         if (e->size_bytes > BLOCK_MAX_BYTES)
                 return false;
-        allocator = wire_stack_allocator(words[5]);
-        if (allocator != 0)
-                decode_count_share(s->process, allocator, e->size_bytes,
+        if (from->allocator != 0)
+                decode_count_share(s->process, from->allocator, e->size_bytes,
                                    unit_nearest(weight_mean(e->size_bytes, e->mean_bytes)));
-        e->new_hint = live_prefetch(&s->process->live, e->address);
         return true;
 }
 
 static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pair_event *e) {
         e->size_bytes = words[2];
         e->result = (uint8_t)words[3];
-        e->is_complete = words[4] >> 40 == WIRE_END_COMPLETE;
         e->n_thread_allocs = (uint32_t)words[2]; /* sampled, released */
         e->old = s->has_realloc ? PAIR_OLD_BLOCK : PAIR_OLD_NONE;
         e->old_address = s->realloc_address;
@@ -369,7 +342,6 @@ static bool decode_realloc_end(struct slot *s, const uint64_t *words, struct pai
                 return false;
         if (e->result == WIRE_REALLOC_RELEASED)
                 e->address = e->old_address;
-        e->hint = live_prefetch(&s->process->live, e->old_address);
         return e->result != WIRE_REALLOC_OK || e->size_bytes <= BLOCK_MAX_BYTES;
 }
 
@@ -384,16 +356,14 @@ static uint32_t decode_take_heap(struct slot *s, uint64_t address) {
         return is_it ? bulk_open_heap(s->process, id) : 0;
 }
 
-/* Fills the next batch entry; false: values no allocator gives. */
-static bool decode_block_event(struct slot *s, const uint64_t *words, struct pair_event *e) {
+/* from: of its stack; NULL: it has none. False: values no allocator gives. */
+static bool decode_block_event(struct slot *s, const uint64_t *words, const struct slot_token *from,
+                               struct pair_event *e) {
         e->address = words[1];
-        e->stack = 0;
-        e->heap = 0;
         switch (e->kind) {
         case WIRE_ALLOC:
                 e->size_bytes = words[2];
-                e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
-                decode_share(s->process, words[3], e->size_bytes);
+                decode_share(s->process, from->allocator, e->size_bytes);
                 break;
         case WIRE_FREE_SIZED:
         case WIRE_FREE_STACK: e->size_bytes = words[2]; break;
@@ -407,28 +377,56 @@ static bool decode_block_event(struct slot *s, const uint64_t *words, struct pai
                 if (e->result == WIRE_REALLOC_FAILED)
                         return true;
                 if (e->result == WIRE_REALLOC_OK)
-                        decode_share(s->process, words[4], e->size_bytes);
+                        decode_share(s->process, from->allocator, e->size_bytes);
                 break;
         case WIRE_FAILED: e->size_bytes = words[1]; return true;
         default: e->size_bytes = WIRE_NO_SIZE; break;
         }
-        if (event_allocates(e))
-                e->new_hint = live_prefetch(&s->process->live, e->address);
-        else if (e->kind != WIRE_REALLOC_END)
-                e->hint = live_prefetch(&s->process->live, e->address);
         /* 0 is no block */
         return e->address != 0 && (e->kind != WIRE_ALLOC || e->size_bytes <= BLOCK_MAX_BYTES);
 }
 
 static bool decode_is_block_event(unsigned kind) {
         return (kind >= WIRE_ALLOC && kind <= WIRE_FAILED) || kind == WIRE_SAMPLE ||
-               kind == WIRE_SAMPLE_FREE;
+               kind == WIRE_SAMPLE_FREE || kind == WIRE_ALLOC_KNOWN || kind == WIRE_POOL_ALLOC;
+}
+
+/* False: the slot is broken. */
+static bool decode_event(struct pipeline *p, struct slot *s, const uint64_t *words,
+                         struct slot_token *from, uint64_t time_ns) {
+        struct pair_event e = {.time_ns = time_ns,
+                               .process = s->process,
+                               .thread = s->thread,
+                               .slot_no = s->no,
+                               .kind = words[0] & 0xff,
+                               .stack = from ? from->stack : 0,
+                               .is_complete = from && from->is_complete};
+        uint64_t known[3]; /* as an ALLOC has it */
+
+        if (e.kind == WIRE_ALLOC_KNOWN) {
+                known[1] = words[1];
+                known[2] = words[2] & WIRE_SIZE_MASK;
+                words = known;
+        }
+        if (e.kind == WIRE_ALLOC_KNOWN || e.kind == WIRE_POOL_ALLOC)
+                e.kind = WIRE_ALLOC;
+        if (unlikely(e.kind >= WIRE_SAMPLE ? !decode_sample(p, s, words, from, &e)
+                                           : !decode_block_event(s, words, from, &e))) {
+                drain_break(&p->drain, s, "a record has impossible values");
+                return false;
+        }
+        if (event_allocates(&e))
+                e.site = decode_site(p, s, from);
+        if (unlikely(s->has_heap) && event_allocates(&e))
+                e.heap = decode_take_heap(s, e.address);
+        pair_apply(&p->pair, &e);
+        return true;
 }
 
 static bool decode_record(struct pipeline *p, struct slot *s) {
         const uint64_t *words = s->words + s->head;
         uint32_t n_words = ring_record_words(words, slot_n_words_in_chunk(s));
-        struct batch_stack stack = {NULL, 0};
+        struct slot_token *from = NULL;
         unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
         uint64_t time_ns = pipeline_time_ns(p, s->head_time);
 
@@ -438,16 +436,22 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
         }
         if (unlikely(!s->process) && !decode_attach(p, s, time_ns))
                 return false;
-        if (at != 0 && unlikely(!decode_stack(p, s, words + at, &stack))) {
-                drain_break(&p->drain, s, "a stack keeps more frames than there were");
-                return false;
+        if (at != 0) {
+                from = decode_stack(p, s, words + at);
+                if (unlikely(!from))
+                        return false;
+        } else if (kind == WIRE_ALLOC_KNOWN) {
+                from = slot_find_token(s, wire_token(words[2]));
+                if (unlikely(!from)) {
+                        drain_break(&p->drain, s, "it names a stack that it never told");
+                        return false;
+                }
         }
         s->last_time = s->head_time;
         p->n_records++;
-        if (kind == WIRE_POOL_ALLOC) {
+        pipeline_check_slice(p);
+        if (kind == WIRE_POOL_ALLOC)
                 bulk_pool_alloc(p, s->process, words[1]);
-                kind = WIRE_ALLOC;
-        }
         if (kind == WIRE_HEAP && words[2] == WIRE_HEAP_NEXT) {
                 bulk_expect_heap(p, s->process);
                 s->has_heap = true;
@@ -455,25 +459,10 @@ static bool decode_record(struct pipeline *p, struct slot *s) {
                 s->heap_address = words[3];
                 s->n_heap_tries = 0;
         } else if (likely(decode_is_block_event(kind))) {
-                struct pair_event *e = &p->batch[p->n_batch];
-
-                e->time_ns = time_ns;
-                e->process = s->process;
-                e->thread = s->thread;
-                e->slot_no = s->no;
-                e->kind = (uint8_t)kind;
-                p->batch_stacks[p->n_batch] = stack;
-                if (unlikely(kind >= WIRE_SAMPLE ? !decode_sample(p, s, words, e)
-                                                 : !decode_block_event(s, words, e))) {
-                        drain_break(&p->drain, s, "a record has impossible values");
+                if (!decode_event(p, s, words, from, time_ns))
                         return false;
-                }
-                if (unlikely(s->has_heap) && event_allocates(e))
-                        e->heap = decode_take_heap(s, e->address);
-                if (++p->n_batch == PIPELINE_BATCH)
-                        decode_flush(p);
         } else {
-                decode_rare(p, s, words, &stack, time_ns);
+                decode_rare(p, s, words, from ? from->stack : 0, time_ns);
         }
         drain_consume(&p->drain, s, n_words);
         return true;
@@ -514,89 +503,12 @@ bool decode_settle(struct pipeline *p, struct slot *s) {
         return false;
 }
 
-_Static_assert(WIRE_FREE == 2 && WIRE_FREE_SIZED == 3, "they have as many words");
-
-/* ---- the kinds that matter ------------------------------------------------------------------ */
-
-static inline bool decode_fast_alloc(struct pipeline *p, struct slot *s, const uint64_t *words,
-                                     struct pair_event *e) {
-        if (unlikely(words[1] == 0 || words[2] > BLOCK_MAX_BYTES ||
-                     words[3] >> 40 > WIRE_END_NONE ||
-                     !decode_stack(p, s, words + 3, &p->batch_stacks[p->n_batch])))
-                return false;
-        e->kind = WIRE_ALLOC;
-        e->heap = 0;
-        e->address = words[1];
-        e->size_bytes = words[2];
-        e->is_complete = words[3] >> 40 == WIRE_END_COMPLETE;
-        decode_share(s->process, words[3], e->size_bytes);
-        e->new_hint = live_prefetch(&s->process->live, e->address);
-        return true;
-}
-
-static inline bool decode_fast_free(struct pipeline *p, struct slot *s, const uint64_t *words,
-                                    struct pair_event *e) {
-        if (unlikely(words[1] == 0))
-                return false;
-        p->batch_stacks[p->n_batch].word = NULL;
-        e->kind = words[0] & 0xff;
-        e->address = words[1];
-        e->size_bytes = e->kind == WIRE_FREE ? WIRE_NO_SIZE : words[2];
-        e->stack = 0;
-        e->hint = live_prefetch(&s->process->live, e->address);
-        return true;
-}
-
-/* Words of an ALLOC, FREE or FREE_SIZED that is whole; 0: another kind, or not whole. */
-static inline size_t decode_fast_words(const uint64_t *words, size_t n) {
-        unsigned kind = words[0] & 0xff;
-        size_t n_words;
-
-        if (kind == WIRE_FREE || kind == WIRE_FREE_SIZED)
-                return n >= kind ? kind : 0;
-        if (kind != WIRE_ALLOC || n < 4)
-                return 0;
-        n_words = 4 + (words[3] >> 16 & 0xffff);
-        return n_words <= n && n_words + (words[3] & 0xffff) <= WIRE_MAX_FRAMES ? n_words : 0;
-}
-
-/* Takes plain allocations and releases in one go, up to end_time, the chunk's end or anything else. */
-static void decode_fast(struct pipeline *p, struct slot *s, uint64_t end_time) {
-        const uint64_t *words = s->words + s->head, *begin = words;
-        const uint64_t *end = words + slot_n_words_in_chunk(s);
-        uint64_t time = s->head_time,
-                 latest = MIN(MIN(end_time, p->leave_time), p->now + p->ticks_per_s);
-        size_t n_words;
-
-        while ((n_words = decode_fast_words(words, (size_t)(end - words))) > 0) {
-                struct pair_event *e = &p->batch[p->n_batch];
-
-                if (n_words < 4 ? !decode_fast_free(p, s, words, e)
-                                : !decode_fast_alloc(p, s, words, e))
-                        break;
-                e->time_ns = pipeline_time_ns(p, time);
-                e->process = s->process;
-                e->thread = s->thread;
-                e->slot_no = s->no;
-                s->last_time = time;
-                p->n_records++;
-                words += n_words;
-                if (++p->n_batch == PIPELINE_BATCH)
-                        decode_flush(p);
-                if (words == end || words[0] >> 8 > latest)
-                        break;
-                time = MAX(words[0] >> 8, time);
-        }
-        if (words > begin)
-                drain_consume(&p->drain, s, (size_t)(words - begin));
-}
-
 bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time) {
         if (unlikely(s->head_time > p->leave_time) && !decode_settle(p, s))
                 return false; /* it was settled before that time was known */
         for (;;) {
-                if (likely(s->process && !s->has_heap))
-                        decode_fast(p, s, end_time);
+                if (likely(s->process && !s->has_heap && pair_is_plain(&p->pair)))
+                        quick_run(p, s, end_time);
                 if (!decode_settle(p, s))
                         return false;
                 if (s->head_time > end_time)

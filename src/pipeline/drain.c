@@ -42,6 +42,7 @@ void drain_done(struct drain *d) {
                 if (d->slots[i]) {
                         free(d->slots[i]->words);
                         callpath_done(&d->slots[i]->path);
+                        vec_free(&d->slots[i]->tokens);
                         free(d->slots[i]);
                 }
         free(d->slots);
@@ -71,7 +72,9 @@ static void drain_use_slot(struct drain *d, struct slot *s, uint64_t state, uint
         s->is_used = true;
         s->claim = state >> 8;
         s->process_idx = wire_slot_process(state);
-        s->mark = now > d->margin ? now - d->margin : 0;
+        /* nobody had it when it was last looked at; since then its thread may have read the clock for a record that is
+         * still under way */
+        s->mark = d->scan_time > d->margin ? d->scan_time - d->margin : 0;
         s->last_time = 0;
         s->exec_end_pos = 0;
         s->progress_time = now;
@@ -130,6 +133,7 @@ void drain_scan(struct drain *d, uint64_t now) {
              i++)
                 if (!d->slots[i] || d->slots[i]->ring.limit_pos == 0)
                         drain_look(d, i, now);
+        d->scan_time = now;
 }
 
 /* ---- copying ------------------------------------------------------------------------------------ */
@@ -261,10 +265,7 @@ void drain_discard(struct drain *d, struct slot *s) {
 
 void drain_free_slot(struct drain *d, struct slot *s) {
         uint64_t state = atomic_load_explicit(&s->shared->state, memory_order_relaxed);
-        struct callpath path = s->path;
-        uint64_t *words = s->words;
-        size_t cap = s->cap;
-        struct ring_reader ring;
+        struct slot old = *s;
 
         for (size_t i = 0; i < d->active.n; i++)
                 if (d->active.items[i] == s) {
@@ -272,16 +273,17 @@ void drain_free_slot(struct drain *d, struct slot *s) {
                         break;
                 }
         lender_reset(&d->lender, &s->ring, s->shared);
-        ring = s->ring;
-        *s = (struct slot){.shared = s->shared,
-                           .ring = ring,
-                           .no = s->no,
+        old.ring = s->ring;
+        *s = (struct slot){.shared = old.shared,
+                           .ring = old.ring,
+                           .no = old.no,
                            .heap_idx = UINT32_MAX,
                            .n_want = 1,
-                           .words = words,
-                           .cap = cap,
-                           .path = path};
+                           .words = old.words,
+                           .cap = old.cap,
+                           .path = old.path};
         callpath_clear(&s->path);
+        vec_free(&old.tokens);
         drain_lend_ahead(d, s);
         /* release: the positions and the first chunk. Pairs with the acquire of the claim. */
         atomic_store_explicit(&s->shared->state, ((state >> 40) + 1) << 40, memory_order_release);

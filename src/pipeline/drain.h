@@ -19,6 +19,7 @@ struct drain {
         uint32_t n_slots_used;                          /* as last seen, checked */
         VEC(struct slot *) active;                      /* is_used */
         uint64_t margin, check_interval, idle_interval; /* ticks */
+        uint64_t scan_time;                             /* of the latest scan */
         uint64_t queue_bytes;                           /* allocated for words */
         uint64_t pending_bytes;                         /* of them waiting */
         uint64_t n_broken;
@@ -41,7 +42,7 @@ void drain_scan(struct drain *d, uint64_t now);
 /* Copies up to max_words (at least the rest of a chunk) out of the slot; sets its mark. False: nothing new. */
 bool drain_slot(struct drain *d, struct slot *s, uint64_t now, size_t max_words);
 
-/* The queue's memory goes when it is empty and was large. Not while events in the batch point into it. */
+/* The queue's memory goes when it is empty and was large. */
 void drain_trim(struct drain *d, struct slot *s);
 
 /* The head moves on by n words. */

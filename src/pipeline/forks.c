@@ -190,6 +190,9 @@ void forks_start(struct pipeline *p, struct process *child) {
         if (parent && !parent->is_started)
                 forks_start(p, parent);
         forks_find_snapshot(p, child, parent, &s);
+        /* it inherits behind the slice that ends now */
+        if (fork_ns >= p->pair.book.now_ns && sites_slice_is_dirty(&p->sites))
+                fork_ns = trace_slice_end_ns(p->config.writer, fork_ns);
         p->pair.book.now_ns = MAX(p->pair.book.now_ns, fork_ns);
         live_init(&child->live, s.layer);
         child->pools = s.pools;
@@ -201,7 +204,7 @@ void forks_start(struct pipeline *p, struct process *child) {
         p->pair.book.now_ns = MAX(p->pair.book.now_ns, trace_slice_begin_ns(p->config.writer));
         figures_remove_heir(s.figures); /* the child is it now */
         /* last: it says that the rest is there */
-        child->space = s.space ? s.space : intern_space_new(child->trace_id);
+        child->space = s.space ? s.space : intern_space_new();
         vec_free(&s.inherited);
 }
 
@@ -256,6 +259,10 @@ void forks_set_end_time(const struct pipeline *p, struct process *process) {
 
         process->end_is_told = told > 0;
         process->end_time = told ? told : process->space ? seen : process->fork_time;
+        if (process->cut_time && process->cut_time == p->cut_time) {
+                process->end_is_told = true;
+                process->end_time = MAX(process->end_time, process->cut_time + 1);
+        }
 }
 
 static bool forks_awaits_child(const struct pipeline *p, const struct process *parent) {

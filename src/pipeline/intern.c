@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/large_pages.h"
 #include "trace/writer.h"
 
 enum {
@@ -32,15 +33,16 @@ void intern_init(struct intern *in, struct trace_writer *w, const struct pipelin
         in->calls = calls;
         path_key_init(&in->key);
         in->index_cap = N_INDEX_MIN;
-        in->index = intern_calloc(in->index_cap, sizeof(in->index[0]));
+        in->index = large_calloc(in->index_cap * sizeof(in->index[0]));
         vec_add(&in->nodes);
 }
 
 void intern_done(struct intern *in) {
-        free(in->index);
+        large_free(in->index, in->index_cap * sizeof(in->index[0]));
         vec_free(&in->nodes);
         map_done(&in->locations);
         map_done(&in->raw_locations);
+        map_done(&in->kernel_locations);
         for (size_t i = 0; i < in->modules.n; i++)
                 free((char *)in->modules.items[i].path);
         vec_free(&in->modules);
@@ -52,11 +54,10 @@ size_t intern_size_bytes(const struct intern *in) {
                (in->locations.cap + in->raw_locations.cap) * sizeof(struct map_entry);
 }
 
-struct intern_space *intern_space_new(uint32_t process) {
+struct intern_space *intern_space_new(void) {
         struct intern_space *s = intern_calloc(1, sizeof(*s));
 
         s->n_refs = 1;
-        s->sites_of = process;
         paths_init(&s->paths);
         return s;
 }
@@ -135,8 +136,8 @@ static void space_purge(struct intern_space *s, uint64_t begin, uint64_t end) {
 }
 
 /* A process that goes its own way: the same modules, no cached program counters. */
-static struct intern_space *space_diverge(struct intern_space *s, uint32_t process) {
-        struct intern_space *mine = intern_space_new(process);
+static struct intern_space *space_diverge(struct intern_space *s) {
+        struct intern_space *mine = intern_space_new();
 
         for (size_t i = 0; i < s->modules.n; i++)
                 vec_push(&mine->modules, s->modules.items[i]);
@@ -163,6 +164,18 @@ static uint32_t intern_define_module(struct intern *in, const struct trace_modul
         return trace_add_module(in->writer, m);
 }
 
+uint32_t intern_add_file(struct intern *in, const struct trace_module *m) {
+        for (size_t i = in->modules.n; i-- > 0;) {
+                const struct trace_module *o = &in->modules.items[i];
+
+                /* how large it is depends on who says it */
+                if (strcmp(o->path, m->path) == 0 && o->build_id_len == m->build_id_len &&
+                    memcmp(o->build_id, m->build_id, m->build_id_len) == 0)
+                        return (uint32_t)i;
+        }
+        return intern_define_module(in, m);
+}
+
 static uint32_t intern_resolve_module(struct intern *in, const struct pipeline_module *m) {
         struct trace_module resolved = {.path = m->name, .size_bytes = m->end - m->begin};
 
@@ -172,7 +185,7 @@ static uint32_t intern_resolve_module(struct intern *in, const struct pipeline_m
         return intern_define_module(in, &resolved);
 }
 
-void intern_add_module(struct intern *in, struct intern_space **space, uint32_t process,
+void intern_add_module(struct intern *in, struct intern_space **space,
                        const struct pipeline_module *m) {
         struct intern_mapping new = {m->begin, m->end, m->bias, name_hash(m->name), 0};
         struct intern_space *s = *space;
@@ -188,7 +201,7 @@ void intern_add_module(struct intern *in, struct intern_space **space, uint32_t 
                         return;
         }
         if (last > first && s->n_refs > 1)
-                s = *space = space_diverge(s, process);
+                s = *space = space_diverge(s);
         if (last > first || s->n_unknown > 0)
                 space_purge(s, m->begin, m->end);
         if (last > first) {
@@ -208,8 +221,10 @@ void intern_add_module(struct intern *in, struct intern_space **space, uint32_t 
 /* ---- locations and stacks ----------------------------------------------------------------------- */
 
 static uint32_t intern_location(struct intern *in, uint32_t module, uint64_t offset) {
-        struct map *m = module == MODULE_NONE ? &in->raw_locations : &in->locations;
-        uint64_t key = module == MODULE_NONE ? offset : (uint64_t)module << 48 | offset;
+        struct map *m = module == MODULE_NONE ? &in->raw_locations
+                        : offset >> 48        ? &in->kernel_locations
+                                              : &in->locations;
+        uint64_t key = m == &in->locations ? (uint64_t)module << 48 | offset : offset;
         bool added;
         uint64_t *location = map_put(m, key, 0, &added);
 
@@ -274,9 +289,9 @@ static size_t intern_node_place(const struct intern *in, uint32_t parent, uint32
 }
 
 static void intern_grow_index(struct intern *in) {
-        free(in->index);
+        large_free(in->index, in->index_cap * sizeof(in->index[0]));
         in->index_cap *= 2;
-        in->index = intern_calloc(in->index_cap, sizeof(in->index[0]));
+        in->index = large_calloc(in->index_cap * sizeof(in->index[0]));
         for (uint32_t stack = 1; stack < in->nodes.n; stack++) {
                 const struct intern_node *n = &in->nodes.items[stack];
                 size_t i = intern_node_place(in, n->parent, n->location);
@@ -288,6 +303,7 @@ static void intern_grow_index(struct intern *in) {
 }
 
 static uint32_t intern_stack(struct intern *in, uint32_t parent, uint32_t location) {
+        bool is_first = parent + 1 == in->nodes.n; /* the newest node has no callee yet */
         size_t i;
 
         if (unlikely(in->nodes.n * 2 >= in->index_cap))
@@ -296,7 +312,7 @@ static uint32_t intern_stack(struct intern *in, uint32_t parent, uint32_t locati
         for (; in->index[i] != 0; i = (i + 1) & (in->index_cap - 1)) {
                 const struct intern_node *n = &in->nodes.items[in->index[i]];
 
-                if (n->parent == parent && n->location == location)
+                if (!is_first && n->parent == parent && n->location == location)
                         return in->index[i];
         }
         /* the writer counts stacks as nodes are counted here: from 1 */
@@ -310,6 +326,10 @@ uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent,
                 pc == 0 ? intern_location(in, MODULE_NONE, 0) : space_find_location(in, s, pc);
 
         return location == LOCATION_HIDDEN ? parent : intern_stack(in, parent, location);
+}
+
+uint32_t intern_push_at(struct intern *in, uint32_t parent, uint32_t module, uint64_t offset) {
+        return intern_stack(in, parent, intern_location(in, module, offset));
 }
 
 uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address) {

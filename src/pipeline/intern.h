@@ -28,6 +28,7 @@ struct intern {
         size_t index_cap;
         struct map locations;             /* module << 48 | offset → location */
         struct map raw_locations;         /* addresses in no module */
+        struct map kernel_locations;      /* addresses of the kernel, which use all bits */
         VEC(struct trace_module) modules; /* as defined in the trace; owns its paths */
         uint32_t n_locations;
         struct path_key key;
@@ -50,7 +51,6 @@ struct intern_pc {
 
 struct intern_space {
         struct paths paths; /* whole stacks */
-        uint32_t sites_of;  /* process of the trace that the cached sites belong to */
         uint32_t n_refs;
         uint32_t n_unknown;                 /* cached program counters in no module */
         VEC(struct intern_mapping) modules; /* by address */
@@ -58,13 +58,13 @@ struct intern_space {
         size_t n_pcs, pcs_cap;
 };
 
-struct intern_space *intern_space_new(uint32_t process);
+struct intern_space *intern_space_new(void);
 struct intern_space *intern_space_ref(struct intern_space *s);
 struct intern_space *intern_space_unref(struct intern_space *s); /* NULL ok; returns NULL */
 size_t intern_space_size_bytes(const struct intern_space *s);
 
-/* A MODULE record of a process (of the trace) in *space, which may become another one. */
-void intern_add_module(struct intern *in, struct intern_space **space, uint32_t process,
+/* A MODULE record of a process in *space, which may become another one. */
+void intern_add_module(struct intern *in, struct intern_space **space,
                        const struct pipeline_module *m);
 
 static inline uint64_t intern_hash(uint64_t x) {
@@ -74,6 +74,11 @@ static inline uint64_t intern_hash(uint64_t x) {
 
 /* The stack `parent` called pc from: another stack, or `parent` itself when the frame is silt's own. */
 uint32_t intern_push(struct intern *in, struct intern_space *s, uint32_t parent, uint64_t pc);
+
+/* A file that was found otherwise than by a MODULE record: the module that has its path and build-id, or a new one. */
+uint32_t intern_add_file(struct intern *in, const struct trace_module *m);
+/* As intern_push, of a place in such a module; UINT32_MAX: in none, offset is the address. */
+uint32_t intern_push_at(struct intern *in, uint32_t parent, uint32_t module, uint64_t offset);
 
 /* The location of an address in a module, one behind what is meant; PIPELINE_NO_LOCATION: it is in none, or in silt's own. */
 uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address);

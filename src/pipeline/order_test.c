@@ -39,6 +39,60 @@ static void test_waits_for_a_busy_thread(void **state) {
         assert_false(pipeline_has_pending(s->t.pipeline));
 }
 
+/* A thread that was held up in its first record, before the recorder knew of it. */
+static void test_waits_for_a_new_thread(void **state) {
+        struct setup *s = *state;
+        struct fake_thread c;
+        struct trace_counts counts;
+
+        s->t.now = 1200000;
+        pipeline_pump(s->t.pipeline);
+        fake_add_thread(&s->t, &c, s->idx, 103);
+        atomic_store(&c.slot->busy, 1); /* its clock said 1300000 */
+        fake_free(&s->a, 2000000, 0x1000);
+        s->t.now = 3000000;
+        pipeline_pump(s->t.pipeline);
+        assert_true(pipeline_has_pending(s->t.pipeline));
+        fake_alloc(&c, 1300000, 0x1000, 10, 1);
+        atomic_store(&c.slot->busy, 0);
+        counts = counts_now(s);
+        assert_int_equal(counts.n_unknown_frees, 0);
+        assert_int_equal(counts.n_inversions, 0);
+        assert_int_equal(counts.live_blocks, 0);
+}
+
+/* A thread is in mid-record, all it published before is taken in the turn of a process that ended: the turns of others that ended
+ * later go no further than it. */
+static void test_waits_while_processes_end(void **state) {
+        struct setup *s = *state;
+        struct trace_counts c;
+        uint32_t ended[2];
+
+        for (int i = 0; i < 2; i++)
+                ended[i] = fake_fork(&s->t, s->idx, 1010000, false);
+        s->t.now = 1200000;
+        for (int i = 0; i < 2; i++)
+                pipeline_pump(s->t.pipeline);
+        assert_false(pipeline_has_newcomers(s->t.pipeline));
+        fake_alloc(&s->a, 1300000, 0x2000, 10, 1);
+        atomic_store(&s->a.slot->busy, 1); /* its clock said 1500000 */
+        fake_free(&s->b, 1800000, 0x1000);
+        for (int i = 0; i < 2; i++)
+                atomic_store(&fake_process(&s->t, ended[i])->exit_ts, 1600000 + i * 300000);
+        s->t.now = 3000000;
+        for (int i = 0; i < 2; i++)
+                pipeline_end_process(s->t.pipeline, ended[i], 3000000);
+        pipeline_pump(s->t.pipeline);
+        assert_int_equal(counts_of(s, 0).n_allocs, 1);
+        assert_int_equal(s->t.n_ended, 0);
+        fake_alloc(&s->a, 1500000, 0x1000, 10, 1);
+        atomic_store(&s->a.slot->busy, 0);
+        c = counts_now(s);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_int_equal(c.live_blocks, 1);
+        assert_int_equal(s->t.n_ended, 2);
+}
+
 static void test_passes_over_a_stopped_thread(void **state) {
         struct setup *s = *state;
         struct pipeline_stats stats;
@@ -208,6 +262,8 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 TEST(test_merges_threads_by_time),
                 TEST(test_waits_for_a_busy_thread),
+                TEST(test_waits_for_a_new_thread),
+                TEST(test_waits_while_processes_end),
                 TEST(test_passes_over_a_stopped_thread),
                 TEST(test_repairs_release_before_allocation),
                 TEST(test_repairs_allocation_before_release),

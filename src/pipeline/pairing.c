@@ -138,11 +138,9 @@ static bool pair_release_proven(struct pair *p, const struct pair_event *e) {
 }
 
 static bool pair_try_alloc(struct pair *p, const struct pair_event *e, bool is_realloc) {
-        struct block *b = live_add_hinted(&e->process->live, e->address, e->new_hint);
+        struct block *b = live_add(&e->process->live, e->address);
         uint64_t seq;
 
-        if (unlikely(!b))
-                b = live_add(&e->process->live, e->address);
         if (unlikely(!b)) {
                 if (!pair_release_proven(p, e))
                         return false;
@@ -182,14 +180,9 @@ static void pair_finish_free(struct pair *p, const struct pair_event *e, const s
 }
 
 static bool pair_free_now(struct pair *p, const struct pair_event *e, uint64_t address) {
-        struct block b, *at = live_at(&e->process->live, address, e->hint);
+        struct block b;
 
-        if (likely(at)) {
-                pair_finish_free(p, e, at);
-                live_remove(&e->process->live, at, e->hint);
-                return true;
-        }
-        if (unlikely(!live_take_hinted(&e->process->live, address, e->hint, &b)))
+        if (unlikely(!live_take(&e->process->live, address, &b)))
                 return false;
         pair_finish_free(p, e, &b);
         return true;
@@ -214,7 +207,7 @@ static struct block *pair_swap_blocks(struct pair *p, const struct pair_event *e
                         *ret_old = *b;
                 return b;
         }
-        if (!live_take_hinted(l, e->old_address, e->hint, ret_old))
+        if (!live_take(l, e->old_address, ret_old))
                 return NULL;
         b = live_add(l, e->address);
         if (!b && pair_release_proven(p, e))
@@ -494,7 +487,8 @@ static void pair_end_realloc(struct pair *p, const struct pair_event *e) {
         }
 }
 
-static void pair_apply_rare(struct pair *p, const struct pair_event *e) {
+void pair_apply(struct pair *p, const struct pair_event *e) {
+        book_set_now(&p->book, e->time_ns);
         switch (e->kind) {
         case WIRE_REALLOC_BEGIN: pair_begin_realloc(p, e); break;
         case WIRE_REALLOC_END: pair_end_realloc(p, e); break;
@@ -505,28 +499,6 @@ static void pair_apply_rare(struct pair *p, const struct pair_event *e) {
                 break;
         default: pair_apply_block(p, e); break;
         }
-}
-
-static void pair_apply(struct pair *p, const struct pair_event *e) {
-        book_set_now(&p->book, e->time_ns);
-        if (likely(p->held.n == 0)) {
-                if (e->kind == WIRE_ALLOC) {
-                        if (unlikely(!pair_try_alloc(p, e, false)))
-                                pair_hold(p, e, false);
-                        return;
-                }
-                if (e->kind == WIRE_FREE || e->kind == WIRE_FREE_SIZED) {
-                        if (unlikely(!pair_try_free(p, e, e->address)))
-                                pair_hold(p, e, false);
-                        return;
-                }
-        }
-        pair_apply_rare(p, e);
-}
-
-void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                pair_apply(p, &events[i]);
 }
 
 void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns) {

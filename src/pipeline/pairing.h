@@ -14,9 +14,8 @@
 #include "ledger/book.h"
 #include "pipeline/pipeline_process.h"
 #include "pipeline/weights.h"
+#include "trace/writer.h"
 #include "wire/record.h"
-
-struct trace_writer;
 
 enum pair_old {
         PAIR_OLD_NONE = 0,     /* REALLOC_END without its begin: an allocation like others */
@@ -33,8 +32,7 @@ struct pair_event {
                 uint64_t mean_bytes;  /* sampled ALLOC: distance of samples when it was made */
         };
         struct process *process;
-        struct table_hint hint, new_hint; /* of the block released, of the new one */
-        uint32_t thread;                  /* of the trace */
+        uint32_t thread; /* of the trace */
         uint32_t slot_no;
         uint32_t site;  /* ALLOC, REALLOC_END: of the new block */
         uint32_t stack; /* of the record; 0 when it has none */
@@ -103,20 +101,61 @@ struct pair {
 void pair_init(struct pair *p, struct trace_writer *w, struct sites *s);
 void pair_done(struct pair *p);
 
-/* The block that an event releases is in the cache by now; the site it leads to is fetched next. */
-static inline void pair_prefetch_site(const struct pair *p, struct pair_event *e) {
-        const struct block *b;
+/* In order. */
+void pair_apply(struct pair *p, const struct pair_event *e);
 
-        if (e->kind == WIRE_FAILED || e->kind == WIRE_REALLOC_BEGIN)
-                return;
-        b = live_peek(&e->process->live, e->kind == WIRE_REALLOC_END ? e->old_address : e->address,
-                      &e->hint);
-        if (b)
-                sites_prefetch(p->book.sites, b->site, true);
+/* ---- the quick way ---- */
+
+/* Nothing waits for another event, and every block stands for itself. It stays so until pair_apply or another function below
+ * is called. */
+static inline bool pair_is_plain(const struct pair *p) {
+        return p->held.n == 0 && p->moving.n == 0 && !p->is_sampled;
 }
 
-/* In order. Each event may write several, so n is small. */
-void pair_apply_all(struct pair *p, const struct pair_event *events, size_t n);
+/* pair_apply of an ALLOC, if nothing is special about it; false: nothing has happened. Only where pair_is_plain. */
+static inline __attribute__((always_inline)) bool pair_try_plain_alloc(
+        struct pair *p, struct process *process, uint32_t thread, uint64_t time_ns,
+        uint64_t address, uint64_t size_bytes, uint32_t stack, uint32_t site, bool is_complete) {
+        struct block *b;
+        uint64_t seq;
+
+        /* pages of large blocks are looked at; those of pools are not the block's */
+        if (unlikely(size_bytes >= TRACE_LARGE_BLOCK_BYTES || address - 1 >= WIRE_POOL - 1))
+                return false;
+        b = live_add(&process->live, address);
+        if (unlikely(!b))
+                return false;
+        book_set_now(&p->book, time_ns);
+        seq = trace_put_alloc(p->book.writer, thread, p->book.now_ns, stack, size_bytes,
+                              p->addresses ? address & WIRE_ADDRESS_MASK : 0);
+        book_allocate(&p->book, process->figures, b,
+                      &(struct book_birth){.seq = seq,
+                                           .size_bytes = size_bytes,
+                                           .site = site,
+                                           .thread = thread,
+                                           .n_blocks = 1,
+                                           .is_complete = is_complete});
+        return true;
+}
+
+/* The same of a FREE, or of a FREE_SIZED that gave this size. */
+static inline __attribute__((always_inline)) bool pair_try_plain_free(
+        struct pair *p, struct process *process, uint32_t thread, uint64_t time_ns,
+        uint64_t address, uint64_t size_bytes) {
+        bool is_young;
+        struct block *b = live_at(&process->live, address, &is_young);
+
+        /* 0 is that of places without a block */
+        if (unlikely(!b || address == 0 ||
+                     (size_bytes != WIRE_NO_SIZE && size_bytes != block_size_bytes(b))))
+                return false;
+        book_set_now(&p->book, time_ns);
+        trace_put_free(p->book.writer, thread, p->book.now_ns, block_seq(b),
+                       book_stack(&p->book, b), block_size_bytes(b), 0);
+        book_release(&p->book, process->figures, b, thread, 1);
+        live_remove(&process->live, b, is_young);
+        return true;
+}
 
 /* A thread releases every block in a range: begun once, then told of each address that may be live. */
 void pair_begin_range(struct pair *p, uint32_t thread, uint64_t time_ns);

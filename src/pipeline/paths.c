@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "pipeline/paths.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
+
+#include "base/large_pages.h"
 
 enum {
         LOG2_ROWS_MIN = 6,
@@ -28,15 +27,14 @@ static size_t paths_n(const struct paths *p) {
         return ((size_t)1 << (64 - p->shift)) * PATHS_PER_ROW;
 }
 
+size_t paths_size_bytes(const struct paths *p) {
+        return paths_n(p) * sizeof(p->rows[0]);
+}
+
 static void paths_set_rows(struct paths *p, unsigned log2_rows) {
         p->shift = 64 - log2_rows;
         p->n_added = 0;
-        p->rows = aligned_alloc(64, paths_n(p) * sizeof(p->rows[0]));
-        if (!p->rows) {
-                fputs("silt: out of memory\n", stderr);
-                abort();
-        }
-        memset(p->rows, 0, paths_n(p) * sizeof(p->rows[0]));
+        p->rows = large_calloc(paths_size_bytes(p));
 }
 
 void paths_init(struct paths *p) {
@@ -44,17 +42,13 @@ void paths_init(struct paths *p) {
 }
 
 void paths_done(struct paths *p) {
-        free(p->rows);
+        large_free(p->rows, paths_size_bytes(p));
         p->rows = NULL;
 }
 
 void paths_clear(struct paths *p) {
         paths_done(p);
         paths_init(p);
-}
-
-size_t paths_size_bytes(const struct paths *p) {
-        return paths_n(p) * sizeof(p->rows[0]);
 }
 
 static void paths_place(struct paths *p, const struct path *path) {

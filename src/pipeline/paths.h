@@ -15,12 +15,10 @@
 
 enum { PATHS_PER_ROW = 4 };
 
-#define PATH_NO_SITE UINT32_MAX
-
 struct path {
         uint64_t hash; /* 0: this place is free */
         uint32_t stack;
-        uint32_t site; /* of the stack, in the process that the owner of the cache names */
+        uint32_t reserved;
 };
 _Static_assert(sizeof(struct path) * PATHS_PER_ROW == 64, "a row is a cache line");
 
@@ -57,10 +55,6 @@ size_t paths_size_bytes(const struct paths *p);
 
 static inline struct path *paths_row(const struct paths *p, uint64_t hash) {
         return &p->rows[(hash * 0x9e3779b97f4a7c15ull >> p->shift) * PATHS_PER_ROW];
-}
-
-static inline void paths_prefetch(const struct paths *p, uint64_t hash) {
-        __builtin_prefetch(paths_row(p, hash));
 }
 
 /* NULL when it is not there. hash is not 0. */

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/system_clock.h"
 #include "pipeline/block_residency.h"
 #include "pipeline/pipeline_state.h"
 #include "trace/writer.h"
@@ -125,14 +125,12 @@ struct pipeline *pipeline_free(struct pipeline *p) {
 
 uint64_t pipeline_now(const struct pipeline *p) {
         const struct pipeline_calls *calls = &p->config.calls;
-        struct timespec t;
 
         if (calls->counter_now)
                 return calls->counter_now(calls->ctx) - p->clock_base;
         if (p->clock == WIRE_CLOCK_COUNTER)
                 return clock_counter() - p->clock_base;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - p->clock_base;
+        return clock_now_ns() - p->clock_base;
 }
 
 uint64_t pipeline_final_ns(const struct pipeline *p) {
@@ -151,7 +149,7 @@ void pipeline_add_image(struct pipeline *p, uint32_t process_idx, uint32_t pid,
         process->fork_time = pipeline_now(p);
         process->is_started = true;
         process->trace_id = trace_process;
-        process->space = intern_space_new(trace_process);
+        process->space = intern_space_new();
         process->figures =
                 sites_add_process(&p->sites, trace_process, NULL, NULL, pipeline_final_ns(p));
         p->pair.book.now_ns = pipeline_final_ns(p);
@@ -206,7 +204,8 @@ static void pipeline_reap(struct pipeline *p) {
                                 process->blocked_ns += atomic_load_explicit(&s->shared->blocked_ns,
                                                                             memory_order_relaxed);
                         if (s->process && !(s->shared->flags & WIRE_SLOT_NESTED))
-                                *map_put(&s->process->threads, s->tid, 0, NULL) = UINT64_MAX;
+                                *map_put(&s->process->threads, s->tid, 0, NULL) =
+                                        s->thread | PROCESS_THREAD_IS_OVER;
                         drain_free_slot(&p->drain, s);
                 } else if (process) {
                         process->n_slots++;
@@ -300,6 +299,11 @@ static uint64_t pipeline_low_water(struct pipeline *p) {
         return low;
 }
 
+/* Up to where records may be decoded now. */
+static uint64_t pipeline_end(struct pipeline *p) {
+        return MIN(pipeline_low_water(p), p->cut_time);
+}
+
 /* Decodes, in time order, everything up to low_water; a slot that runs empty lowers it. */
 static uint64_t pipeline_merge(struct pipeline *p, uint64_t low_water) {
         struct slot *s;
@@ -313,7 +317,6 @@ static uint64_t pipeline_merge(struct pipeline *p, uint64_t low_water) {
                 if (!s->is_passed_over && !p->is_finishing)
                         low_water = MIN(low_water, slot_bound(s));
         }
-        decode_flush(p);
         return low_water;
 }
 
@@ -324,16 +327,15 @@ static void pipeline_fold(struct pipeline *p) {
 }
 
 /* All is in that comes before the cut. Its time is a whole microsecond that no event before it has reached, as for the end
- * of any slice, and none behind it falls short of. */
+ * of any slice, and none behind it falls short of, whether the slice ends there or not. */
 static void pipeline_make_cut(struct pipeline *p) {
         struct trace_writer *w = p->config.writer;
         uint64_t end_ns = MAX(p->pair.book.now_ns, pipeline_time_ns(p, p->cut_time));
 
         p->cut_time = UINT64_MAX;
         end_ns = trace_slice_end_ns(w, end_ns);
-        if (p->config.calls.on_cut)
-                p->config.calls.on_cut(p->config.calls.ctx, end_ns);
-        sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_UNLESS_NEAR);
+        if (p->config.calls.on_cut && p->config.calls.on_cut(p->config.calls.ctx, end_ns))
+                sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_UNLESS_NEAR);
         p->pair.book.now_ns = end_ns;
 }
 
@@ -372,21 +374,25 @@ static bool pipeline_is_any_unread(const struct pipeline *p) {
 /* Who was seen to be gone ends before what came later is added up, and before a later process begins: else those that follow one
  * another, as in a shell's loop, would seem to live side by side. Before one begins, the recorder has looked who is gone since it
  * appeared. True: events behind ret_time wait for the next round. */
-static bool pipeline_take_turns(struct pipeline *p, uint64_t until_time, uint64_t *ret_time) {
+static bool pipeline_take_turns(struct pipeline *p, uint64_t *ret_time) {
         struct process *x;
 
-        for (int i = 0; i < PUMP_MAX_TURNS && (x = pipeline_next_turn(p, until_time)); i++) {
+        /* A slot that ran empty in a turn may have more in its ring, before the next turn's time: it is asked anew how far the next
+         * may go. */
+        for (int i = 0; i < PUMP_MAX_TURNS && (x = pipeline_next_turn(p, pipeline_end(p))); i++) {
                 uint64_t time = turn_time(x);
                 uint32_t idx = x->idx;
                 bool begins = !x->is_started;
 
-                x->end_was_due |= !begins;
                 *ret_time = pipeline_merge(p, time);
                 p->final_time = MAX(p->final_time, *ret_time);
+                x->end_was_due |= !begins && *ret_time == time;
                 pipeline_reap(p);
+                if (*ret_time < time)
+                        return true;
                 if (!begins || p->processes[idx] != x) /* begun and over */
                         continue;
-                if (*ret_time < time || x->pump_no == p->pump_no ||
+                if (x->pump_no == p->pump_no ||
                     (x->n_waits < PUMP_MAX_WAITS && pipeline_is_any_unread(p))) {
                         x->n_waits++;
                         return true;
@@ -396,22 +402,23 @@ static bool pipeline_take_turns(struct pipeline *p, uint64_t until_time, uint64_
                 if (x->is_ending)
                         return true; /* its slots are looked at once more */
         }
-        *ret_time = MIN(pipeline_low_water(p), p->cut_time); /* slots may be empty now */
+        *ret_time = pipeline_end(p);
         return false;
 }
 
 /* Decodes what is final, and makes the cut when it is due. */
 static uint64_t pipeline_take_final(struct pipeline *p) {
-        uint64_t low_water = MIN(pipeline_low_water(p), p->cut_time);
+        uint64_t low_water = pipeline_end(p);
 
         if (!p->is_finishing && pipeline_next_turn(p, low_water) &&
-            pipeline_take_turns(p, low_water, &low_water))
+            pipeline_take_turns(p, &low_water))
                 return low_water;
         low_water = pipeline_merge(p, low_water);
         if (low_water < p->cut_time || p->cut_time == UINT64_MAX)
                 return low_water;
         pipeline_make_cut(p);
-        return pipeline_merge(p, pipeline_low_water(p));
+        /* what lies behind has its turns, too: it waits for the next round */
+        return p->is_finishing ? pipeline_merge(p, pipeline_low_water(p)) : low_water;
 }
 
 /* A thread that was inside a hook when the entries were taken out goes on to allocate, maybe a block that another has released
@@ -511,7 +518,7 @@ void pipeline_check_slice(struct pipeline *p) {
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force) {
         uint64_t end_ns = MAX(p->pair.book.now_ns, MIN(now_ns, pipeline_final_ns(p)));
 
-        if (!force && !sites_slice_is_dirty(&p->sites))
+        if (!force && !sites_slice_is_dirty(&p->sites) && !trace_n_open_ticks(p->config.writer))
                 return;
         sites_end_slice(&p->sites, end_ns, SITES_CHECKPOINT_WHEN_DUE);
         p->pair.book.now_ns = MAX(end_ns, trace_slice_begin_ns(p->config.writer));
@@ -522,6 +529,13 @@ bool pipeline_begin_cut(struct pipeline *p) {
                 return false;
         p->cut_time = pipeline_now(p);
         return true;
+}
+
+void pipeline_keep_until_cut(struct pipeline *p, uint32_t process_idx) {
+        struct process *process = forks_find(p, process_idx);
+
+        if (process && !process->is_ending)
+                process->cut_time = p->cut_time;
 }
 
 bool pipeline_is_cutting(const struct pipeline *p) {

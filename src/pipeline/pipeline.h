@@ -85,9 +85,10 @@ struct pipeline_calls {
         /* Gives memory to chunks [0, n_chunks); 0 or -errno. Without it all chunks are taken to have memory. */
         int (*back_chunks)(void *ctx, uint32_t n_chunks);
 
-        /* The cut that was asked for: all events before time_ns are in, none behind it. What is put into the trace now is
-         * written with them. */
-        void (*on_cut)(void *ctx, uint64_t time_ns);
+        /* The cut that was asked for: all events before time_ns are in, none behind it. True: somebody will ask for this
+         * moment; its slice ends here, what is put into the trace now is written with it, and a checkpoint follows unless
+         * the last is near. */
+        bool (*on_cut)(void *ctx, uint64_t time_ns);
 
         /* The program maps [begin, end) itself, or moves its break there. */
         void (*on_mapping)(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end);
@@ -153,10 +154,11 @@ void pipeline_see_gone(struct pipeline *p, uint32_t process_idx);
 void pipeline_end_slice(struct pipeline *p, uint64_t now_ns, bool force);
 
 /* Asks for a cut at this moment: events up to now and those behind it are kept apart, whatever their threads are at. A
- * later pump, or finish, comes to it: on_cut, then the slice ends there, with a checkpoint unless the last is near. One at a
- * time: false while another is under way. */
+ * later pump, or finish, comes to it, and calls on_cut. One at a time: false while another is under way. */
 bool pipeline_begin_cut(struct pipeline *p);
 bool pipeline_is_cutting(const struct pipeline *p);
+/* It stands still at the cut that was just begun: its end comes behind the cut, though it may have begun to exit before. */
+void pipeline_keep_until_cut(struct pipeline *p, uint32_t process_idx);
 
 /* Every block that is live in the process now (in on_cut: at the cut), in no order. */
 struct pipeline_block {
@@ -174,6 +176,14 @@ void pipeline_unref_space(struct intern_space *s); /* NULL ok */
 /* The trace's location of an address there, of code or of a variable; PIPELINE_NO_LOCATION: it is in no module. */
 #define PIPELINE_NO_LOCATION UINT32_MAX
 uint32_t pipeline_locate(struct pipeline *p, const struct intern_space *s, uint64_t address);
+
+/* Call paths that no event has: a module by its path and build-id, and a stack with one more frame, at an offset of that module
+ * (UINT32_MAX: in none, offset is the address). The same as events have, where they meet. */
+uint32_t pipeline_add_file(struct pipeline *p, const struct trace_module *m);
+uint32_t pipeline_push(struct pipeline *p, uint32_t parent, uint32_t module, uint64_t offset);
+/* The trace's thread of a process that is there, whether it allocated anything or not; TRACE_NO_THREAD: the process is not. */
+uint32_t pipeline_get_thread(struct pipeline *p, uint32_t process_idx, uint32_t tid,
+                             uint64_t time_ns);
 
 /* Live in all processes together, now. */
 void pipeline_get_live(const struct pipeline *p, uint64_t *ret_bytes, uint64_t *ret_blocks);

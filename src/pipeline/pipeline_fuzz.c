@@ -2,9 +2,11 @@
 /* The whole pipeline on an arena a hostile family of processes writes into: rings, positions, states, process entries,
  * lent tables. The input is a program of such writes, pumps and ends. Nothing may crash, hang or leak.
  *
+ * seeds: src/pipeline/pipeline_seeds
  * covers: src/pipeline/bulk.c src/pipeline/decode.c src/pipeline/drain.c src/pipeline/forks.c src/pipeline/heaps.c
  * covers: src/pipeline/intern.c src/pipeline/lender.c
  * covers: src/pipeline/order.c src/pipeline/pairing.c src/pipeline/paths.c src/pipeline/pipeline.c src/pipeline/pools.c
+ * covers: src/pipeline/quick.c
  * covers: src/pipeline/block_residency.c src/ledger/site_rows.c src/ledger/site_figures.c */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,18 +14,22 @@
 #include <unistd.h>
 
 #include "pipeline/block_residency.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/testing/fake_target.h"
 #include "pipeline/testing/fake_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { N_SLOTS = 6, N_PROCESSES = 6, MAX_OPS = 600, MAX_MANY = 6000 };
+enum {
+        MAX_MANY_FREES = 1500
+};                            /* of blocks that nobody knows each is compared with all that wait */
 enum { N_LIKELY_KINDS = 23 }; /* as the corpus has them */
 
 struct input {
         const uint8_t *data;
         size_t size;
-        unsigned n_left; /* records put_many may still write */
+        unsigned n_left, n_frees_left; /* records put_many may still write */
 };
 
 static uint8_t take(struct input *in) {
@@ -81,13 +87,49 @@ static void put_likely(struct fake_target *t, struct wire_slot *slot, struct inp
         put(t, slot, words, n + n_new);
 }
 
+/* One of the kinds that few programs have, with values that make sense or nearly; or silt leaves. */
+static void put_rare(struct fake_target *t, struct wire_slot *slot, struct input *in) {
+        static const uint8_t kinds[] = {
+                WIRE_FREE_STACK, WIRE_HEAP,      WIRE_UNSEEN,      WIRE_MPROTECT, WIRE_FAIL,
+                WIRE_SAMPLE,     WIRE_MARK,      WIRE_BRK,         WIRE_LOST,     WIRE_SAMPLE_FREE,
+                WIRE_MREMAP,     WIRE_FORK_DONE, WIRE_THREAD_NAME, WIRE_FAILED,   WIRE_MMAP,
+                WIRE_MUNMAP,     WIRE_EXEC,      WIRE_FORK,
+        };
+        uint8_t which = take(in);
+        unsigned kind = kinds[which % sizeof(kinds)], at = wire_stack_at(kind);
+        uint64_t words[16] = {wire_word0(t->now - (uint64_t)take(in) * 64, kind)};
+        unsigned text_at = kind == WIRE_MARK ? 2 : kind == WIRE_UNSEEN ? 3 : 0;
+        uint32_t n;
+
+        for (unsigned i = 1; i < 6; i++)
+                words[i] = (uint64_t)(take(in) % 16) * 16;
+        if (kind == WIRE_HEAP || kind == WIRE_EXEC)
+                words[kind == WIRE_HEAP ? 2 : 1] = take(in) % 6;
+        if (kind == WIRE_UNSEEN)
+                words[1] |= (uint64_t)take(in) << 32;
+        if (text_at) {
+                words[text_at - 1] = take(in) % 16;
+                words[text_at] = take_word(in);
+                words[text_at + 1] = take_word(in);
+        }
+        if (at) {
+                words[at] = wire_stack_word(0, take(in) % 3, take(in) % 32, take(in) % 5);
+                words[at + 1] = 0x1000 + take(in);
+                words[at + 2] = 0x1000 + take(in);
+        }
+        n = ring_record_words(words, sizeof(words) / 8);
+        put(t, slot, words, n ? n : 1);
+        if (which == 255)
+                atomic_store(&t->header->leave_ts, t->now);
+}
+
 /* Many blocks at once, so that tables grow and split; or all of them away again, those of pools by one range, those of heaps by
  * what becomes of the heap. Each may have a stack of its own. */
 static void put_many(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t base = (uint64_t)take(in) << 16, n = (uint64_t)take(in) * 4;
         uint8_t how = take(in);
         bool is_alloc = how & 1, is_pool = how & 8, is_heap = how & 16;
-        unsigned n_new = how & 2 ? 2 : 0;
+        unsigned n_new = how & 2 ? 2 : 0, *left = is_alloc ? &in->n_left : &in->n_frees_left;
 
         if (is_pool && !is_alloc) {
                 put(t, slot,
@@ -99,7 +141,7 @@ static void put_many(struct fake_target *t, struct wire_slot *slot, struct input
                     4);
                 return;
         }
-        for (uint64_t i = 1; i <= n && in->n_left > 0; i++, in->n_left--) {
+        for (uint64_t i = 1; i <= n && *left > 0; i++, --*left) {
                 uint64_t heap[4] = {wire_word0(t->now, WIRE_HEAP), how >> 5, WIRE_HEAP_NEXT,
                                     base + i * 16};
                 unsigned kind = is_pool ? WIRE_POOL_ALLOC : is_alloc ? WIRE_ALLOC : WIRE_FREE;
@@ -139,6 +181,36 @@ static void put_realloc(struct fake_target *t, struct wire_slot *slot, struct in
                 put(t, slot, after, 3);
 }
 
+/* A stack that is given a token, one of few or any; a record that names it by that, and one that says all of them are void. */
+static void put_token(struct fake_target *t, struct wire_slot *slot, struct input *in) {
+        static const uint8_t kinds[] = {WIRE_ALLOC,  WIRE_FREE_STACK, WIRE_REALLOC_END,
+                                        WIRE_MMAP,   WIRE_MREMAP,     WIRE_POOL_ALLOC,
+                                        WIRE_SAMPLE, WIRE_BRK,        WIRE_FAIL};
+        uint8_t how = take(in);
+        uint64_t token = how & 64 ? take_word(in) & 0xffff : 1 + take(in) % 4;
+        uint64_t address = (1 + (uint64_t)take(in) % 16) * 16;
+        unsigned kind = kinds[how & 2 ? (how >> 2 & 15) % sizeof(kinds) : 0], at,
+                 n_new = how & 1 ? 1 + take(in) % 3u : 0;
+        uint64_t words[16] = {wire_word0(t->now, kind), address, 10 + take(in)};
+
+        if (how & 128) {
+                put(t, slot, (uint64_t[2]){wire_word0(t->now, WIRE_LOST), 1}, 2);
+                return;
+        }
+        if (!(how & 3)) {
+                words[0] = wire_word0(t->now, WIRE_ALLOC_KNOWN);
+                words[2] |= token << WIRE_TOKEN_SHIFT;
+                put(t, slot, words, 3);
+                return;
+        }
+        at = wire_stack_at(kind);
+        words[at] = wire_stack_word(0, n_new ? n_new : WIRE_KNOWN, 0, n_new ? take(in) % 5 : 0) |
+                    token << WIRE_TOKEN_SHIFT;
+        for (unsigned i = 0; i < n_new; i++)
+                words[at + 1 + i] = 0x1000 + take(in);
+        put(t, slot, words, at + 1 + n_new);
+}
+
 /* A module over some of the pcs of the other records; sometimes a name or a place that is known. */
 static void put_module(struct fake_target *t, struct wire_slot *slot, struct input *in) {
         uint64_t begin = 0x1000 + (uint64_t)(take(in) % 64) * 16, name_bytes = take(in) % 12;
@@ -155,6 +227,19 @@ static bool on_module(void *ctx, const struct pipeline_module *m, struct trace_m
         fill->path = m->name;
         fill->size_bytes = m->end - m->begin;
         return m->name[0] != 'a';
+}
+
+static void on_unseen(void *ctx, uint32_t process_idx, uint32_t pid, unsigned why,
+                      const char *path) {
+        for (const char *c = path; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == '\'')
+                        abort(); /* it would be taken for more than a name */
+}
+
+static void on_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64_t end) {}
+
+static const char *thread_name(void *ctx, uint32_t pid, uint32_t tid) {
+        return tid % 2 ? "odd" : "";
 }
 
 static void put_raw(struct fake_target *t, struct wire_slot *slot, struct input *in) {
@@ -243,19 +328,24 @@ static void step(struct fake_target *t, struct input *in) {
         case 12: put_module(t, slot, in); break;
         case 13: put_realloc(t, slot, in); break;
         case 14: look(t, take(in) % N_PROCESSES, take(in) % 2); break;
-        default: put_likely(t, slot, in); break;
+        default: (op & 128 ? put_token : op & 64 ? put_rare : put_likely)(t, slot, in); break;
         }
         t->now += 100;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        struct input in = {data, size, MAX_MANY};
+        struct input in = {data, size, MAX_MANY, MAX_MANY_FREES};
         struct trace_writer *w = fake_writer_new(true);
         struct pipeline_stats stats;
-        struct pipeline_config config = {.calls.on_module = on_module};
+        struct pipeline_config config = {.calls = {.on_module = on_module,
+                                                   .on_unseen = on_unseen,
+                                                   .on_mapping = on_mapping,
+                                                   .thread_name = thread_name}};
         struct fake_target t;
 
         fake_target_init(&t, w, &config);
+        t.pipeline->pair.is_sampled = t.pipeline->sites.is_sampled =
+                size > 0 && data[size - 1] == 's';
         t.now = 10000000;
         fake_add_image(&t, w);
         atomic_store(&t.header->n_slots_used, N_SLOTS);

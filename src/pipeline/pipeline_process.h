@@ -16,6 +16,9 @@ struct heaps;
 struct intern_space;
 struct residency;
 
+/* Its number is free: who has it next is another thread. */
+#define PROCESS_THREAD_IS_OVER (1ull << 32)
+
 /* What one allocator was asked for. */
 struct process_share {
         uint64_t n_allocs, alloc_bytes;
@@ -27,9 +30,10 @@ struct process {
         uint32_t parent_idx; /* UINT32_MAX: none, or unknown */
         uint64_t fork_time;  /* came by hello: when it was added */
         bool fork_is_exact;  /* fork_time names a FORK record of the parent */
-        bool is_started;  /* false: seen, but its parent's events have not reached fork_time yet */
-        uint64_t pump_no; /* of the pump in which it was first seen */
-        uint32_t n_waits; /* rounds, for the ends of others */
+        bool is_started;   /* false: seen, but its parent's events have not reached fork_time yet */
+        uint64_t pump_no;  /* of the pump in which it was first seen */
+        uint32_t n_waits;  /* rounds, for the ends of others */
+        uint64_t cut_time; /* it was alive then, whatever it says of its end; 0: nobody looked */
         uint64_t gone_time; /* seen to be gone, and how it ended is still to be told; 0: not */
         bool is_ending;     /* gone: no new slots, what is published is all */
         uint64_t end_ns;
@@ -45,7 +49,7 @@ struct process {
         struct heaps *heaps; /* that can be released whole; NULL: none was used yet */
         struct intern_space *space;
         struct residency *residency; /* NULL: no large block yet */
-        struct map threads;          /* tid → trace thread */
+        struct map threads;          /* tid → trace thread, maybe PROCESS_THREAD_IS_OVER */
         uint32_t n_threads;
         uint32_t n_slots;      /* that it holds now */
         uint32_t n_scans_left; /* looks at all slots before its end is believed */

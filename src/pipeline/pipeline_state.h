@@ -10,8 +10,6 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_process.h"
 
-enum { PIPELINE_BATCH = 96 };
-
 /* What a child will start with: taken at its parent's FORK record, waiting for the child to appear. */
 struct snapshot {
         uint32_t parent_idx,
@@ -25,12 +23,6 @@ struct snapshot {
         uint32_t loader_number;  /* the parent's */
         struct figures *figures; /* the parent's, which stay */
         inherited_vec inherited;
-};
-
-/* The stack of an event in the batch, until it is looked up. */
-struct batch_stack {
-        const uint64_t *word; /* in its slot's queue; NULL: the event has none */
-        uint64_t hash;
 };
 
 struct pipeline {
@@ -61,15 +53,11 @@ struct pipeline {
         uint64_t
                 cut_time; /* events behind it wait until those before it are in; UINT64_MAX: no cut */
         uint64_t leave_time; /* of wire_header; UINT64_MAX: silt stays */
-        uint64_t n_records, n_forced, n_marks;
+        uint64_t n_records, n_forced, n_marks, n_fails;
         uint64_t pump_no;
         uint64_t n_orphans;        /* events that were lost, of a process that is not there */
         uint64_t n_unslotted_told; /* and those without a slot: counted as the main process's */
         bool is_finishing;         /* what is drained is all: nobody is waited for */
-
-        struct pair_event batch[PIPELINE_BATCH];
-        struct batch_stack batch_stacks[PIPELINE_BATCH];
-        size_t n_batch;
 };
 
 static inline uint64_t pipeline_time_ns(const struct pipeline *p, uint64_t time) {
@@ -87,8 +75,26 @@ bool decode_run(struct pipeline *p, struct slot *s, uint64_t end_time);
 /* Passes over padding and learns the time of the next record. False: there is none, or the slot broke the rules. */
 bool decode_settle(struct pipeline *p, struct slot *s);
 
-/* Applies the batch; before anything that must come after it. */
-void decode_flush(struct pipeline *p);
+/* What the stack word of a record tells; valid until the next. NULL: the slot is broken. */
+struct slot_token *decode_stack(struct pipeline *p, struct slot *s, const uint64_t *word);
+uint32_t decode_site(struct pipeline *p, struct slot *s, struct slot_token *t);
+
+void decode_count_share(struct process *process, unsigned allocator, uint64_t size_bytes,
+                        uint64_t n_blocks);
+
+/* What allocators inside the program are asked for; the rest is the loader's. */
+static inline void decode_share(struct process *process, unsigned allocator, uint64_t size_bytes) {
+        if (unlikely(allocator != 0))
+                decode_count_share(process, allocator, size_bytes, 1);
+}
+
+/* quick.c: takes plain allocations and releases of s, which has a process, up to end_time, the chunk's end or anything
+ * else. Only where pair_is_plain. */
+void quick_run(struct pipeline *p, struct slot *s, uint64_t end_time);
+
+/* The trace's thread of this number, which is new if nobody asked before. */
+uint32_t decode_find_thread(struct pipeline *p, struct process *process, uint32_t tid,
+                            uint64_t time_ns);
 
 /* Ends the slice when it is nearly full. */
 void pipeline_check_slice(struct pipeline *p);
@@ -102,7 +108,7 @@ void decode_count_lost(struct pipeline *p, struct slot *s);
 /* Events without a slot that are not yet counted. */
 uint64_t pipeline_n_unslotted(const struct pipeline *p);
 
-/* bulk.c: records that say something of many blocks, or of one block that others will. All events so far are applied. */
+/* bulk.c: records that say something of many blocks, or of one block that others will. */
 void bulk_free_range(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
 void bulk_heap(struct pipeline *p, struct slot *s, const uint64_t *words, uint64_t time_ns);
 void bulk_pool_alloc(struct pipeline *p, struct process *process, uint64_t address);

@@ -2,6 +2,7 @@
 /* The pipeline on interleavings written down by hand, with every figure known. */
 #include "ledger/live.h"
 #include "pipeline/testing/pipeline_setup.h"
+#include "trace/fail_note.h"
 
 /* ---- one process -------------------------------------------------------------------------------- */
 
@@ -184,6 +185,37 @@ static void test_unknown_failed_wrong_size(void **state) {
         assert_int_equal(count_others(s, TRACE_FAILED), 1);
 }
 
+/* A note with its stack; it counts nothing, and what follows it is as ever. */
+static void test_made_to_fail(void **state) {
+        struct setup *s = *state;
+        uint64_t pcs[2] = {0x7777, 0x5000};
+        struct trace_fail f;
+        struct trace_counts c;
+
+        fake_alloc(&s->a, 1100000, 0x1000, 10, 1);
+        fake_realloc_begin(&s->a, 1200000, 0x1000);
+        fake_put_stack(&s->a, 1300000, WIRE_FAIL, (uint64_t[]){17, 4096}, 2, pcs, 2, 0);
+        fake_put_stack(&s->a, 1400000, WIRE_REALLOC_END, (uint64_t[]){0, 4096, WIRE_REALLOC_FAILED},
+                       3, pcs, 2, 0);
+        fake_free(&s->a, 1500000, 0x1000);
+        c = counts_now(s);
+        assert_int_equal(c.n_failed, 1);
+        assert_int_equal(c.n_frees, 1);
+        assert_int_equal(c.n_unknown_frees, 0);
+        assert_true(trace_fail_parse(s->w->last_note, &f));
+        assert_int_equal(f.number, 17);
+        assert_int_equal(f.size_bytes, 4096);
+        assert_int_equal(s->w->locations.items[s->w->stacks.items[f.stack].location].offset,
+                         0x7777);
+        assert_false(trace_fail_parse("pid 12: silt did nothing", &f));
+        assert_false(trace_fail_parse("mark 12: pid 12: silt made allocation 1", &f));
+
+        for (uint64_t i = 0; i < 3000; i++) /* a bound for what a program may say */
+                fake_put_stack(&s->a, 1600000 + i, WIRE_FAIL, (uint64_t[]){i, i}, 2, pcs, 2, 0);
+        fake_settle(&s->t);
+        assert_int_equal(s->w->n_notes, 1000);
+}
+
 static void test_free_stacks(void **state) {
         struct setup *s = *state;
         uint64_t pcs[2] = {0x7777, 0x5000};
@@ -362,6 +394,26 @@ static void test_bad_kept(void **state) {
         expect_broken(s, "kept");
 }
 
+/* 0 is no block, though places without one have that address. */
+static void expect_no_release(struct setup *s, unsigned kind, const uint64_t *values, uint32_t n) {
+        fake_alloc(&s->a, 1000100, 0x1010, 10, 1); /* in no place where 0 would be */
+        fake_alloc(&s->a, 1000200, 0x2000, 10, 1); /* there, */
+        fake_free(&s->a, 1000300, 0x2000);         /* and gone */
+        fake_put_words(&s->a, 1000400, kind, values, n);
+        fake_alloc(&s->b, 1000500, 0x9010, 10, 1);
+        expect_broken(s, "release");
+        assert_int_equal(counts_of(s, 0).n_frees, 1);
+        assert_int_equal(counts_of(s, 0).live_bytes, 30);
+}
+
+static void test_bad_release(void **state) {
+        expect_no_release(*state, WIRE_FREE, (uint64_t[]){0}, 1);
+}
+
+static void test_bad_sized_release(void **state) {
+        expect_no_release(*state, WIRE_FREE_SIZED, (uint64_t[]){0, 10}, 2);
+}
+
 static void test_bad_process(void **state) {
         struct setup *s = *state;
 
@@ -491,6 +543,7 @@ int main(void) {
                 TEST(test_realloc_while_another_realloc_takes_the_old_address),
                 TEST(test_killed_in_realloc_keeps_the_block),
                 TEST(test_unknown_failed_wrong_size),
+                TEST(test_made_to_fail),
                 TEST(test_free_stacks),
                 TEST(test_slot_is_used_again),
                 TEST(test_hot_rings_grow),
@@ -500,6 +553,8 @@ int main(void) {
                 TEST(test_bad_kind),
                 TEST(test_bad_position),
                 TEST(test_bad_kept),
+                TEST(test_bad_release),
+                TEST(test_bad_sized_release),
                 TEST(test_bad_process),
                 TEST(test_bad_time_and_size),
                 TEST(test_recorder_held_up),

@@ -9,52 +9,9 @@
 
 #include <cmocka.h>
 
-#include "pipeline/testing/fake_target.h"
-#include "pipeline/testing/fake_writer.h"
+#include "pipeline/testing/family_model.h"
 
-enum { N_ADDRESSES = 80, N_SITES = 7, N_THREADS = 3, MAX_PROCESSES = 24, N_STEPS = 6000 };
-
-struct model_block {
-        uint64_t size_bytes, seq; /* size 0: not live */
-        uint32_t site, owner, thread;
-};
-
-struct model_thread {
-        struct fake_thread fake;
-        bool is_open; /* has a slot */
-        uint64_t last_seq;
-        bool has_latest; /* an allocation that has not replaced a block yet */
-        uint32_t latest_site;
-        uint64_t latest_bytes;
-        uint32_t moving; /* realloc under way: address + 1 */
-        uint64_t last_time;
-};
-
-struct model_process {
-        bool is_alive, is_reserved[N_ADDRESSES];
-        uint32_t idx;
-        struct model_block blocks[N_ADDRESSES];
-        struct model_thread threads[N_THREADS];
-        struct trace_counts counts;
-        struct trace_site sites[N_SITES];
-        struct trace_move moves[N_SITES];
-        int64_t own[N_SITES]; /* bytes; what it adopted counts */
-        int64_t adopted[N_SITES];
-        uint32_t parent; /* UINT32_MAX: none */
-        uint64_t at_peak[N_SITES];
-};
-
-struct model {
-        struct trace_writer *w;
-        struct fake_target t;
-        struct model_process p[MAX_PROCESSES]; /* by trace id */
-        uint32_t n_processes;
-        uint64_t time, n_seqs;
-        uint32_t jitter; /* clocks are read up to this much early */
-        int64_t all_live, all_peak;
-        int64_t at_all_peak[MAX_PROCESSES][N_SITES];
-        size_t end_slice[MAX_PROCESSES]; /* the slice a process ended in; SIZE_MAX: lives */
-};
+enum { N_STEPS = 6000 };
 
 static uint64_t rng_state;
 
@@ -63,176 +20,8 @@ static uint32_t rng(uint32_t below) {
         return (uint32_t)(rng_state >> 33) % below;
 }
 
-static uint64_t address_of(uint32_t i) {
-        return 0x10000 + (uint64_t)i * 32;
-}
-
-/* ---- the model ---------------------------------------------------------------------------------- */
-
-static void model_peak(struct model *m, struct model_process *p) {
-        struct trace_counts *c = &p->counts;
-
-        if (c->live_bytes > c->peak_bytes) {
-                c->peak_bytes = c->live_bytes;
-                c->peak_blocks = c->live_blocks;
-                c->peak_ns = m->time;
-                for (int i = 0; i < N_SITES; i++)
-                        p->at_peak[i] = p->sites[i].inherited_bytes + p->sites[i].alloc_bytes -
-                                        p->sites[i].free_bytes;
-        }
-        if (m->all_live > m->all_peak) {
-                m->all_peak = m->all_live;
-                for (uint32_t k = 0; k < m->n_processes; k++)
-                        memcpy(m->at_all_peak[k], m->p[k].own, sizeof(m->p[k].own));
-        }
-}
-
-static void model_alloc(struct model *m, struct model_process *p, struct model_thread *t,
-                        uint32_t address, uint64_t size_bytes, uint32_t site) {
-        uint32_t id = (uint32_t)(p - m->p);
-
-        p->blocks[address] =
-                (struct model_block){size_bytes, m->n_seqs, site, id, (uint32_t)(t - p->threads)};
-        t->has_latest = true;
-        t->latest_site = site;
-        t->latest_bytes = size_bytes;
-        t->last_seq = m->n_seqs++;
-        p->sites[site].n_allocs++;
-        p->sites[site].alloc_bytes += size_bytes;
-        p->own[site] += (int64_t)size_bytes;
-        m->all_live += (int64_t)size_bytes;
-        p->counts.n_allocs++;
-        p->counts.alloc_bytes += size_bytes;
-        p->counts.live_blocks++;
-        p->counts.live_bytes += size_bytes;
-}
-
-/* ---- blocks of the dead: plain, all of it again each time --------------------------------------- */
-
-/* The highest of its ancestors that are all dead; itself when its parent lives. */
-static uint32_t top_of(const struct model *m, uint32_t k) {
-        while (m->p[k].parent != UINT32_MAX && !m->p[m->p[k].parent].is_alive)
-                k = m->p[k].parent;
-        return k;
-}
-
-/* Copies of an ancestor's blocks, without those that somebody above the dead counts. */
-static int64_t claim_of(const struct model *m, uint32_t k, uint32_t site) {
-        uint32_t top = top_of(m, k);
-        int64_t bytes = 0;
-
-        for (uint32_t i = 0; i < N_ADDRESSES; i++)
-                if (m->p[k].blocks[i].size_bytes && m->p[k].blocks[i].site == site &&
-                    m->p[k].blocks[i].owner != k)
-                        bytes += (int64_t)m->p[k].blocks[i].size_bytes;
-        if (m->p[top].parent != UINT32_MAX)
-                bytes -= (int64_t)m->p[top].sites[site].inherited_bytes;
-        return bytes > 0 ? bytes : 0;
-}
-
-static bool is_heir_of(const struct model *m, uint32_t k, uint32_t top) {
-        return m->p[k].is_alive && k != top && top_of(m, k) == top;
-}
-
-static void model_adopt(struct model *m, uint32_t k, uint32_t site, int64_t bytes) {
-        m->p[k].adopted[site] += bytes;
-        m->p[k].own[site] += bytes;
-        m->all_live += bytes;
-}
-
-/* released_by: who has just released, UINT32_MAX: somebody ended. */
-static void model_settle(struct model *m, uint32_t top, uint32_t site, uint32_t released_by,
-                         int64_t bytes) {
-        for (int round = 0; round < 2; round++) {
-                int64_t most = 0, counted = 0;
-                uint32_t who = UINT32_MAX;
-
-                for (uint32_t k = 0; k < m->n_processes; k++) {
-                        if (!is_heir_of(m, k, top))
-                                continue;
-                        counted += m->p[k].adopted[site];
-                        if (claim_of(m, k, site) > most) {
-                                most = claim_of(m, k, site);
-                                who = k;
-                        }
-                }
-                if (round == 0 && released_by != UINT32_MAX) {
-                        struct model_process *p = &m->p[released_by];
-                        int64_t own = p->adopted[site], over = own - claim_of(m, released_by, site),
-                                less = counted - most < own ? counted - most : own;
-
-                        less = less > over ? less : over;
-                        less = less < bytes ? less : bytes;
-                        if (less > 0)
-                                model_adopt(m, released_by, site, -less);
-                } else if (round == 1 && most > counted) {
-                        model_adopt(m, who, site, most - counted);
-                }
-        }
-}
-
-static void model_free(struct model *m, struct model_process *p, struct model_thread *t,
-                       uint32_t address) {
-        struct model_block b = p->blocks[address];
-
-        p->blocks[address].size_bytes = 0;
-        p->sites[b.site].n_frees++;
-        p->sites[b.site].free_bytes += b.size_bytes;
-        if (b.owner == (uint32_t)(p - m->p)) {
-                p->own[b.site] -= (int64_t)b.size_bytes;
-                m->all_live -= (int64_t)b.size_bytes;
-        } else if (is_heir_of(m, (uint32_t)(p - m->p), top_of(m, (uint32_t)(p - m->p)))) {
-                model_settle(m, top_of(m, (uint32_t)(p - m->p)), b.site, (uint32_t)(p - m->p),
-                             (int64_t)b.size_bytes);
-        }
-        if (t->last_seq == b.seq) {
-                p->sites[b.site].n_temporary++;
-                p->counts.n_temporary++;
-        }
-        p->counts.n_frees++;
-        p->counts.live_blocks--;
-        p->counts.live_bytes -= b.size_bytes;
-}
-
-static void model_grow(struct trace_move *x, uint64_t old_bytes, uint64_t new_bytes) {
-        x->n_grown++;
-        x->copied_bytes += old_bytes;
-        x->grown_bytes += new_bytes;
-}
-
-/* Before a block is released; is_free: not by a realloc that makes another one. */
-static void model_move(struct model *m, struct model_process *p, struct model_thread *t,
-                       uint32_t address, bool is_free) {
-        const struct model_block *b = &p->blocks[address];
-        struct trace_move *x = &p->moves[b->site];
-
-        if (b->owner != (uint32_t)(p - m->p))
-                return;
-        if (b->thread != (uint32_t)(t - p->threads)) {
-                x->n_foreign_frees++;
-                x->foreign_bytes += b->size_bytes;
-        }
-        if (t->last_seq == b->seq)
-                t->has_latest = false;
-        if (!is_free || !t->has_latest || t->latest_site != b->site ||
-            t->latest_bytes == b->size_bytes)
-                return;
-        t->has_latest = false;
-        if (t->latest_bytes > b->size_bytes)
-                model_grow(x, b->size_bytes, t->latest_bytes);
-        else
-                x->n_shrunk++;
-}
-
-static void model_end(struct model *m, struct model_process *p) {
-        p->is_alive = false;
-        for (int i = 0; i < N_SITES; i++) {
-                m->all_live -= p->own[i];
-                p->own[i] = p->adopted[i] = 0;
-        }
-        for (uint32_t i = 0; i < N_SITES; i++)
-                model_settle(m, top_of(m, (uint32_t)(p - m->p)), i, UINT32_MAX, 0);
-        model_peak(m, p);
+static uint64_t address_of(const struct model *m, uint32_t i) {
+        return 0x10000 + (uint64_t)i * m->stride_bytes;
 }
 
 /* When the thread says it is: never before what it said last. */
@@ -263,7 +52,7 @@ static void step_alloc(struct model *m, struct model_process *p, struct model_th
 
         if (a == UINT32_MAX)
                 return;
-        fake_alloc(&t->fake, time_of(m, t), address_of(a), size_bytes, site);
+        fake_alloc(&t->fake, time_of(m, t), address_of(m, a), size_bytes, site);
         model_alloc(m, p, t, a, size_bytes, site);
         p->counts.n_complete_stacks++;
         model_peak(m, p);
@@ -274,7 +63,7 @@ static void step_free(struct model *m, struct model_process *p, struct model_thr
 
         if (a == UINT32_MAX)
                 return;
-        fake_free(&t->fake, time_of(m, t), address_of(a));
+        fake_free(&t->fake, time_of(m, t), address_of(m, a));
         model_move(m, p, t, a, true);
         model_free(m, p, t, a);
 }
@@ -286,7 +75,7 @@ static void step_realloc_begin(struct model *m, struct model_process *p, struct 
                 return;
         p->is_reserved[a] = true;
         t->moving = a + 1;
-        fake_realloc_begin(&t->fake, time_of(m, t), address_of(a));
+        fake_realloc_begin(&t->fake, time_of(m, t), address_of(m, a));
 }
 
 static void step_realloc_end(struct model *m, struct model_process *p, struct model_thread *t) {
@@ -309,7 +98,7 @@ static void step_realloc_end(struct model *m, struct model_process *p, struct mo
         default:
                 if (new == UINT32_MAX)
                         new = old;
-                fake_realloc_end(&t->fake, time_of(m, t), address_of(new), size_bytes,
+                fake_realloc_end(&t->fake, time_of(m, t), address_of(m, new), size_bytes,
                                  WIRE_REALLOC_OK, site);
                 model_move(m, p, t, old, false);
                 old_bytes = p->blocks[old].size_bytes;
@@ -330,21 +119,25 @@ static void step_realloc_end(struct model *m, struct model_process *p, struct mo
 static void step_odd(struct model *m, struct model_process *p, struct model_thread *t) {
         uint32_t a = pick_address(p, true);
 
-        switch (rng(3)) {
+        switch (rng(4)) {
         case 0:
-                fake_free(&t->fake, time_of(m, t), 0x999000 + rng(50) * 16);
+                fake_free(&t->fake, time_of(m, t), 0x7f0000000008 + rng(50) * 16);
                 p->counts.n_unknown_frees++;
                 break;
         case 1:
                 fake_put_words(&t->fake, time_of(m, t), WIRE_FAILED, (uint64_t[]){123}, 1);
                 p->counts.n_failed++;
                 break;
+        case 2: /* something that does not count here; the stacks that follow are named anew */
+                fake_lose(&t->fake, time_of(m, t), 1);
+                p->counts.n_lost++;
+                break;
         default:
                 if (a == UINT32_MAX)
                         break;
                 p->counts.n_wrong_sizes++;
                 fake_put_words(&t->fake, time_of(m, t), WIRE_FREE_SIZED,
-                               (uint64_t[]){address_of(a), p->blocks[a].size_bytes + 1}, 2);
+                               (uint64_t[]){address_of(m, a), p->blocks[a].size_bytes + 1}, 2);
                 model_move(m, p, t, a, true);
                 model_free(m, p, t, a);
         }
@@ -410,6 +203,30 @@ static void step_end(struct model *m, struct model_process *p) {
         m->end_slice[p - m->p] = m->w->slices.n - (m->w->slices.n > n_slices);
 }
 
+static void open_thread(struct model *m, struct model_process *p, struct model_thread *t) {
+        t->tid = 1000 + ++m->n_tids;
+        fake_add_thread(&m->t, &t->fake, p->idx, t->tid);
+        if (m->n_tokens)
+                fake_use_tokens(&t->fake, t->tokens, m->n_tokens);
+        t->is_open = true;
+        t->last_seq = UINT64_MAX;
+        t->has_latest = false;
+}
+
+/* It ends, its blocks stay; whoever comes next gets its ring. */
+static void step_thread_end(struct model *m, struct model_thread *t) {
+        struct wire_slot *slot = t->fake.slot;
+
+        m->t.dead_tid = t->tid;
+        atomic_store(&slot->state, (atomic_load(&slot->state) & ~0xffull) | WIRE_SLOT_EXITING);
+        for (int i = 0; wire_slot_phase(atomic_load(&slot->state)) != WIRE_SLOT_FREE; i++) {
+                assert_true(i < 100);
+                m->t.now = m->time += FAKE_HZ / 10;
+                pipeline_pump(m->t.pipeline);
+        }
+        t->is_open = false;
+}
+
 static void step(struct model *m) {
         struct model_process *p = &m->p[rng(m->n_processes)];
         struct model_thread *t = &p->threads[rng(N_THREADS)];
@@ -418,12 +235,8 @@ static void step(struct model *m) {
         m->time += 1 + rng(400);
         if (!p->is_alive)
                 return;
-        if (!t->is_open) {
-                fake_add_thread(&m->t, &t->fake, p->idx,
-                                1000 + rng(1) + (uint32_t)(t - p->threads));
-                t->is_open = true;
-                t->last_seq = UINT64_MAX;
-        }
+        if (!t->is_open)
+                open_thread(m, p, t);
         if (t->moving && rng(2))
                 step_realloc_end(m, p, t);
         else if (t->moving)
@@ -440,6 +253,8 @@ static void step(struct model *m) {
                 step_fork(m, p, t);
         else if (what < 993 && (p != &m->p[0] || m->n_processes > 4))
                 step_end(m, p);
+        else if (what >= 996)
+                step_thread_end(m, t);
 }
 
 /* ---- comparison --------------------------------------------------------------------------------- */
@@ -459,6 +274,7 @@ static void compare_counts(const struct trace_counts *a, const struct trace_coun
         assert_int_equal(a->alloc_bytes, b->alloc_bytes);
         assert_int_equal(a->n_temporary, b->n_temporary);
         assert_int_equal(a->n_wrong_sizes, b->n_wrong_sizes);
+        assert_int_equal(a->n_lost, b->n_lost);
         assert_int_equal(a->n_complete_stacks, b->n_complete_stacks);
         assert_int_equal(a->live_blocks, b->live_blocks);
         assert_int_equal(a->live_bytes, b->live_bytes);
@@ -606,6 +422,9 @@ static struct model *model_new(uint64_t seed, uint32_t jitter) {
         m->w = fake_writer_new(false);
         m->w->wants_checkpoints = rng(2);
         m->jitter = jitter;
+        /* addresses side by side, and such that share whatever a table takes of them */
+        m->stride_bytes = (uint64_t[]){16, 32, 4096, 1 << 16, 1 << 20, (uint64_t)1 << 32}[seed % 6];
+        m->n_tokens = (uint32_t[]){0, 1, 5, 64}[seed / 2 % 4];
         fake_target_init(&m->t, m->w, NULL);
         m->time = m->t.now = 1000000;
         memset(m->end_slice, 0xff, sizeof(m->end_slice));

@@ -7,10 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "pipeline/callpath.h"
 #include "wire/ring_reader.h"
 
 struct process;
+
+#define SLOT_NO_SITE UINT32_MAX
+
+/* What the thread names by a token: a stack, and how it was asked for. */
+struct slot_token {
+        uint32_t stack;
+        uint32_t site; /* SLOT_NO_SITE: nobody asked */
+        uint8_t allocator;
+        bool is_complete;
+        bool is_given;
+};
 
 struct slot {
         struct wire_slot *shared;
@@ -32,6 +44,8 @@ struct slot {
         uint64_t head_time; /* of the record there; never before last_time */
         uint32_t heap_idx;  /* in order's heap; UINT32_MAX: not there */
 
+        uint64_t fetched_pos[2]; /* what records before it need is on its way: first, next */
+
         /* time */
         uint64_t last_time;   /* of the last record decoded */
         uint64_t mark;        /* no record still to be copied is earlier */
@@ -44,10 +58,12 @@ struct slot {
         uint32_t n_want; /* chunks */
 
         /* decoding */
-        struct process *process; /* NULL until its first record */
-        uint32_t thread;         /* of the trace */
-        struct callpath path;    /* its last stack */
-        bool has_realloc;        /* between begin and end */
+        struct process *process;       /* NULL until its first record */
+        uint32_t thread;               /* of the trace */
+        struct callpath path;          /* its last stack that came with frames */
+        VEC(struct slot_token) tokens; /* [i]: of token i + 1 */
+        struct slot_token untold;      /* the last stack that has no token */
+        bool has_realloc;              /* between begin and end */
         uint64_t realloc_address;
         bool is_left;  /* all that follows came while silt was leaving */
         bool has_heap; /* its next allocation was said to be in one */
@@ -58,6 +74,13 @@ struct slot {
         uint64_t n_lost_told; /* by LOST records */
         uint64_t n_lost;      /* thrown away by the recorder, not yet counted */
 };
+
+/* NULL: it was not given. */
+static inline struct slot_token *slot_find_token(struct slot *s, uint32_t token) {
+        return token - 1 < s->tokens.n && s->tokens.items[token - 1].is_given
+                       ? &s->tokens.items[token - 1]
+                       : NULL;
+}
 
 static inline size_t slot_n_words(const struct slot *s) {
         return s->tail - s->head;

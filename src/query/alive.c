@@ -146,3 +146,16 @@ void alive_each(struct alive *t, alive_fn fn, void *ctx) {
                 }
         }
 }
+
+const struct alive_block *alive_next(const struct alive *t, size_t *i) {
+        size_t n_young = t->young ? ALIVE_YOUNG : 0;
+
+        while (*i < n_young + t->old_cap) {
+                const struct alive_block *b = *i < n_young ? &t->young[*i] : &t->old[*i - n_young];
+
+                ++*i;
+                if (b->is_used)
+                        return b;
+        }
+        return NULL;
+}

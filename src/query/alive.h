@@ -37,3 +37,6 @@ bool alive_take(struct alive *t, uint64_t seq, struct alive_block *ret);   /* re
 /* Calls fn for each; it may change the block but its number. False from fn removes it. */
 typedef bool (*alive_fn)(void *ctx, struct alive_block *b);
 void alive_each(struct alive *t, alive_fn fn, void *ctx);
+
+/* The next one from place *i on, which begins with 0; NULL: that was all. The table must not change meanwhile. */
+const struct alive_block *alive_next(const struct alive *t, size_t *i);

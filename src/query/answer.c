@@ -8,11 +8,15 @@
 #include "base/units.h"
 #include "query/block_life.h"
 #include "query/chosen.h"
+#include "query/counted.h"
 #include "query/fair_peak.h"
+#include "query/mapped_answer.h"
 #include "query/pick.h"
 #include "query/query_internal.h"
 #include "query/rss.h"
 #include "query/site_state.h"
+#include "query/time_answer.h"
+#include "query/trace_origin.h"
 #include "query/window_peak.h"
 
 struct asking {
@@ -84,6 +88,12 @@ static void totals_of_process(const struct asking *k, uint32_t process, struct q
                 .blocked_ns = end->blocked_ns,
                 .n_threads = end->n_threads,
                 .lacks_events = query_lacks_events(k->q),
+                .lacks_blocks = query_lacks_blocks(k->q),
+                .lacks_time = query_lacks_time(k->q),
+                .lacks_traffic = query_lacks_traffic(k->q),
+                .lacks_peak = query_lacks_peak(k->q),
+                .lacks_threads = !origin_knows_threads(k->q->view),
+                .lacks_reallocs = !origin_counts_reallocs(&k->q->view->meta, e->n_reallocs),
         };
         if (is_gone(k, process))
                 ret->peak_bytes = ret->peak_blocks = ret->begin_bytes = ret->begin_blocks =
@@ -121,12 +131,19 @@ static void totals_sum(const struct asking *k, struct query_totals *t) {
         const struct peak *peak = &k->peaks[k->q->view->n_processes];
 
         t->lacks_events = query_lacks_events(k->q);
+        t->lacks_blocks = query_lacks_blocks(k->q);
+        t->lacks_time = query_lacks_time(k->q);
+        t->lacks_traffic = query_lacks_traffic(k->q);
+        t->lacks_peak = query_lacks_peak(k->q);
+        t->lacks_threads = !origin_knows_threads(k->q->view);
+        t->lacks_reallocs = k->answer->n_processes > 0;
         for (size_t p = 0; p < k->answer->n_processes; p++) {
                 const struct query_totals *x = &k->answer->processes[p];
 
                 t->n_allocs += x->n_allocs;
                 t->n_frees += x->n_frees;
                 t->n_reallocs += x->n_reallocs;
+                t->lacks_reallocs &= x->lacks_reallocs;
                 t->n_failed += x->n_failed;
                 t->n_unknown_frees += x->n_unknown_frees;
                 t->n_prior_frees += x->n_prior_frees;
@@ -295,6 +312,8 @@ static void drop_idle_sites(struct asking *k) {
                 struct query_site *s = &k->sites.items[i];
 
                 s->f.lacks_events = query_lacks_events(k->q);
+                s->f.lacks_blocks = query_lacks_blocks(k->q);
+                s->f.lacks_traffic = query_lacks_traffic(k->q);
                 if (!query_figures_are_idle(&s->f))
                         k->sites.items[n++] = *s;
         }
@@ -315,6 +334,12 @@ static void clear_totals(const struct asking *k, struct query_totals *t) {
                 .blocked_ns = t->blocked_ns,
                 .n_threads = t->n_threads,
                 .lacks_events = t->lacks_events,
+                .lacks_blocks = t->lacks_blocks,
+                .lacks_time = t->lacks_time,
+                .lacks_traffic = t->lacks_traffic,
+                .lacks_peak = t->lacks_peak,
+                .lacks_threads = t->lacks_threads,
+                .lacks_reallocs = t->lacks_reallocs,
         };
 }
 
@@ -384,7 +409,8 @@ static int add_lives(struct asking *k, struct err *reterr) {
         if (r >= 0)
                 chosen_end(k->chosen, &k->scope);
         /* which single blocks outlive their allocator in a child is not followed */
-        k->answer->is_exact &= is_exact && !(is_all(k) && inherited_outlives(k->q));
+        k->answer->lacks_heirs = is_all(k) && inherited_outlives(k->q);
+        k->answer->is_exact &= is_exact && !k->answer->lacks_heirs;
         k->answer->known_from_ns = k->q->view->detail_from_ns;
         return r;
 }
@@ -422,7 +448,7 @@ static int add_vars(struct asking *k, const struct peak *peak, struct fair_peak 
         bool is_exact = true;
         int r;
 
-        if (k->q->view->detail_from_ns > 0) {
+        if (k->q->view->detail_from_ns > 0 || k->scope.is_quick) {
                 bound_vars(k);
                 return 0;
         }
@@ -462,7 +488,7 @@ static int scan_whole(struct asking *k, const struct peak *peak, struct fair_pea
 
 /* Processes that end take their blocks along, which a scan of all does not see. */
 static bool has_halves(const struct asking *k) {
-        return query_sample_bytes(k->q) && k->q->view->detail_from_ns == 0 &&
+        return query_sample_bytes(k->q) && k->q->view->detail_from_ns == 0 && !k->scope.is_quick &&
                (!is_all(k) || k->answer->n_processes == 1);
 }
 
@@ -493,24 +519,6 @@ static void lower_peak(struct asking *k, struct peak *peak, const struct fair_pe
         }
 }
 
-/* Of all of the time what was done is counted. The share of complete stacks stays that of the samples. */
-static void take_tally(const struct query *q, uint32_t process, struct query_totals *t) {
-        const struct trace_tally *x =
-                process < q->view->n_tallies ? &q->view->tallies[process] : NULL;
-        double share = t->n_allocs ? (double)t->n_complete_stacks / (double)t->n_allocs : 1;
-
-        if (!x || x->process == TRACE_NO_PROCESS)
-                return;
-        t->n_allocs_est = t->n_allocs;
-        t->alloc_bytes_est = t->alloc_bytes;
-        t->n_allocs = x->n_allocs;
-        t->n_frees = x->n_frees;
-        t->n_reallocs = x->n_reallocs;
-        t->alloc_bytes = x->alloc_bytes;
-        t->n_complete_stacks = MIN(unit_nearest((double)x->n_allocs * share), x->n_allocs);
-        t->is_tallied = true;
-}
-
 static bool is_of_all_time(const struct asking *k) {
         return k->scope.from_ns == 0 && k->scope.to_ns >= k->q->view->end_ns && !k->pick;
 }
@@ -518,17 +526,21 @@ static bool is_of_all_time(const struct asking *k) {
 static void take_tallies(struct asking *k) {
         if (is_of_all_time(k))
                 for (uint32_t p = 0; p < k->answer->n_processes; p++)
-                        take_tally(k->q, p, &k->answer->processes[p]);
+                        counted_take(k->q, p, &k->answer->processes[p]);
 }
 
+/* Counted, if all that did something were: a trace may end before. */
 static void sum_vars(const struct asking *k, struct query_totals *t) {
         for (size_t i = 0; i < k->sites.n; i++)
                 for (unsigned m = 0; m < QUERY_N_METRICS; m++)
                         t->var[m] += k->sites.items[i].f.var[m];
-        if (!is_of_all_time(k))
-                return;
-        t->is_tallied = true;
-        t->var[QUERY_ALLOCATED] = t->var[QUERY_COUNT] = 0;
+        t->is_tallied = is_of_all_time(k);
+        for (uint32_t p = 0; p < k->answer->n_processes; p++)
+                if (is_all(k) || p == k->scope.process)
+                        t->is_tallied &= k->answer->processes[p].is_tallied ||
+                                         !k->answer->processes[p].n_allocs;
+        if (t->is_tallied)
+                t->var[QUERY_ALLOCATED] = t->var[QUERY_COUNT] = 0;
 }
 
 static int add_history(struct asking *k, struct fair_peak *halves, struct err *reterr) {
@@ -618,8 +630,13 @@ static int ask(struct query *q, const struct query_scope *scope, bool is_split, 
         _cleanup_(query_answer_freep) struct query_answer *a = calloc(1, sizeof(*a));
         size_t n = q->view->n_processes;
         struct asking k = {.q = q, .scope = *scope, .is_split = is_split, .answer = a};
-        int r = pick_get(q, scope->filter, &k.pick, reterr);
+        int r;
 
+        if (scope->of_mappings)
+                return mapped_ask(q, scope, is_split, ret, reterr);
+        if (scope->of_time)
+                return time_ask(q, scope, is_split, ret, reterr);
+        r = pick_get(q, scope->filter, &k.pick, reterr);
         if (r < 0)
                 return r;
         if (!a || !(a->processes = calloc(n, sizeof(a->processes[0]))) ||

@@ -2,6 +2,7 @@
 /* A frame's number: that of its row among the trace's symbols, or, where a location has none, n_symbols + location. */
 #include "query/call_path.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "query/query_internal.h"
@@ -15,7 +16,6 @@ void call_paths_init(struct call_paths *p, struct query *q, enum call_path_merge
                                  .merge = merge,
                                  .is_full = is_full,
                                  .asker = UINT32_MAX};
-        p->key_of = malloc((n + 1) * sizeof(uint32_t));
         if (q->n_learned != name_n_learned(p->names)) {
                 free(q->looks);
                 q->looks = NULL;
@@ -24,9 +24,8 @@ void call_paths_init(struct call_paths *p, struct query *q, enum call_path_merge
         p->look_of = TAKE_PTR(q->looks); /* several questions about the same frames are the rule */
         if (!p->look_of)
                 p->look_of = calloc(n + 1, sizeof(struct name_look));
-        if (!p->key_of || !p->look_of)
+        if (!p->look_of)
                 abort();
-        memset(p->key_of, 0xff, (n + 1) * sizeof(uint32_t));
 }
 
 void call_paths_done(struct call_paths *p) {
@@ -113,6 +112,11 @@ static bool same_line(const struct query_frame *a, const struct query_frame *b) 
         return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
+/* A thread may be interrupted at each of a function's instructions: where that is says little, and the function would be in pieces. */
+static bool is_one_without_lines(const struct call_paths *p, const struct query_frame *f) {
+        return p->is_of_time && has_name(f);
+}
+
 static bool same_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
                      const struct call_path_key *key, const char *text) {
         struct query_frame g = call_paths_frame(p->q, key->number);
@@ -121,11 +125,12 @@ static bool same_key(const struct call_paths *p, uint32_t number, const struct q
         case CALL_PATH_BY_FUNCTION: return same_function(f, &g);
         case CALL_PATH_BY_LINE:
                 return same_function(f, &g) && same_line(f, &g) &&
-                       (has_line(f) || f->location == g.location);
+                       (has_line(f) || is_one_without_lines(p, f) || f->location == g.location);
         case CALL_PATH_BY_SOURCE:
                 return has_line(f) ? same_line(f, &g) : !has_line(&g) && same_function(f, &g);
         case CALL_PATH_BY_MODULE: return strcmp(f->module, g.module) == 0;
-        case CALL_PATH_BY_CRATE: return strcmp(text, key->text) == 0;
+        case CALL_PATH_BY_CRATE:
+        case CALL_PATH_BY_COMPONENT: return strcmp(text, key->text) == 0;
         case CALL_PATH_BY_PLACE: return number == key->number;
         }
         return false;
@@ -141,11 +146,13 @@ static uint64_t hash_key(const struct call_paths *p, uint32_t number, const stru
         switch (p->merge) {
         case CALL_PATH_BY_FUNCTION: return hash_function(f);
         case CALL_PATH_BY_LINE:
-                return map_hash(hash_function(f) + f->line + (has_line(f) ? 0 : f->location));
+                return map_hash(hash_function(f) + f->line +
+                                (has_line(f) || is_one_without_lines(p, f) ? 0 : f->location));
         case CALL_PATH_BY_SOURCE:
                 return has_line(f) ? hash_text(f->line, f->file) : hash_function(f);
         case CALL_PATH_BY_MODULE: return hash_text(1, f->module);
-        case CALL_PATH_BY_CRATE: return hash_text(1, text);
+        case CALL_PATH_BY_CRATE:
+        case CALL_PATH_BY_COMPONENT: return hash_text(1, text);
         case CALL_PATH_BY_PLACE: break;
         }
         return map_hash(number);
@@ -178,12 +185,31 @@ static uint32_t find_function(struct call_paths *p, uint32_t number) {
         }
 }
 
+static struct name_component component_of(const struct call_paths *p, const struct query_frame *f) {
+        struct name_frame frame = {f->function, f->file,    f->module, f->offset,
+                                   f->line,     f->inlined, f->guess};
+
+        return name_component(query_names(p->q), &frame);
+}
+
+bool call_paths_passes_on(struct call_paths *p, uint32_t number) {
+        struct query_frame f = call_paths_frame(p->q, number);
+
+        return p->merge == CALL_PATH_BY_COMPONENT && component_of(p, &f).passes_on;
+}
+
+/* What a key is called that is a name. */
+static const char *text_of(const struct call_paths *p, const struct query_frame *f) {
+        if (p->merge == CALL_PATH_BY_COMPONENT)
+                return component_of(p, f).name;
+        if (p->merge == CALL_PATH_BY_CRATE)
+                return name_crate(query_names(p->q), has_name(f) ? f->function : "", f->module);
+        return "";
+}
+
 static uint32_t find_key(struct call_paths *p, uint32_t number) {
         struct query_frame f = call_paths_frame(p->q, number);
-        const char *text =
-                p->merge == CALL_PATH_BY_CRATE
-                        ? name_crate(query_names(p->q), has_name(&f) ? f.function : "", f.module)
-                        : "";
+        const char *text = text_of(p, &f);
         uint64_t hash = hash_key(p, number, &f, text);
 
         for (;; hash = map_hash(hash + 1)) { /* until it is this key's own */
@@ -197,8 +223,22 @@ static uint32_t find_key(struct call_paths *p, uint32_t number) {
         }
 }
 
+/* Only once somebody wants one: who asks for one path after the other may want none. */
+static void make_keys(struct call_paths *p) {
+        size_t n_bytes = (p->q->view->n_symbols + p->q->view->n_locations + 1) * sizeof(uint32_t);
+
+        p->key_of = malloc(n_bytes);
+        if (!p->key_of)
+                abort();
+        memset(p->key_of, 0xff, n_bytes);
+}
+
 uint32_t call_paths_key(struct call_paths *p, uint32_t number) {
-        uint32_t *key = &p->key_of[number];
+        uint32_t *key;
+
+        if (!p->key_of)
+                make_keys(p);
+        key = &p->key_of[number];
 
         if (*key == CALL_PATH_NO_KEY)
                 *key = p->merge == CALL_PATH_BY_FUNCTION ? find_function(p, number)
@@ -220,7 +260,8 @@ struct query_frame call_paths_key_frame(const struct call_paths *p, uint32_t key
                 break;
         case CALL_PATH_BY_MODULE:
                 return (struct query_frame){"", "", f.module, 0, 0, 0, false, false};
-        case CALL_PATH_BY_CRATE: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
+        case CALL_PATH_BY_CRATE:
+        case CALL_PATH_BY_COMPONENT: return (struct query_frame){"", "", "", 0, 0, 0, false, false};
         case CALL_PATH_BY_LINE:
         case CALL_PATH_BY_PLACE: break;
         }
@@ -246,6 +287,33 @@ static void add_location(struct call_paths *p, uint32_t location) {
                 add_frame(p, i);
 }
 
+/* Going outwards, the first frame people are shown that does not leave its memory to its caller; the code that asked where all do. */
+static uint32_t find_owner(struct call_paths *p) {
+        for (size_t i = 0; i < p->folded.n && p->merge == CALL_PATH_BY_COMPONENT; i++) {
+                uint32_t idx = p->folded.items[i].frame_idx;
+
+                if (!call_paths_passes_on(p, p->all.items[idx].number))
+                        return idx;
+        }
+        return p->asker;
+}
+
+/* As if folding had left everything where it is. */
+static void leave_unfolded(struct call_paths *p) {
+        struct name_stack *s = &p->folded;
+
+        if (s->cap < p->all.n) {
+                s->cap = p->all.n * 2;
+                s->items = realloc(s->items, s->cap * sizeof(s->items[0]));
+                if (!s->items)
+                        abort();
+        }
+        s->n = p->all.n;
+        s->via_idx = NAME_NO_FRAME;
+        for (uint32_t i = 0; i < s->n; i++)
+                s->items[i] = (struct name_shown){i, false};
+}
+
 void call_paths_load(struct call_paths *p, uint32_t stack) {
         const struct trace_view *v = p->q->view;
 
@@ -255,15 +323,34 @@ void call_paths_load(struct call_paths *p, uint32_t stack) {
         for (; stack && stack < v->n_stacks && p->all.n < CALL_PATH_MAX_FRAMES;
              stack = v->stacks[stack].parent)
                 add_location(p, v->stacks[stack].location);
-        p->asker = UINT32_MAX;
+        p->asker = p->owner = UINT32_MAX;
         if (p->all.n == 0)
                 return;
-        name_fold_looks(query_names(p->q), p->looks.items, p->looks.n, &p->folded);
+        if (p->is_of_time)
+                leave_unfolded(p);
+        else
+                name_fold_looks(query_names(p->q), p->looks.items, p->looks.n, &p->folded);
         p->asker = p->folded.n ? p->folded.items[0].frame_idx : 0;
+        p->owner = p->is_of_time ? p->asker : find_owner(p);
         for (size_t i = 0; i < p->all.n && p->is_full; i++)
                 vec_push(&p->shown, p->all.items[i]);
         for (size_t i = 0; i < p->folded.n && !p->is_full; i++)
                 vec_push(&p->shown,
                          (struct call_path_frame){p->all.items[p->folded.items[i].frame_idx].number,
                                                   p->folded.items[i].is_task});
+}
+
+const char *query_component(struct query *q, uint32_t stack) {
+        const char *text = "";
+        struct call_paths p;
+
+        call_paths_init(&p, q, CALL_PATH_BY_COMPONENT, false);
+        call_paths_load(&p, stack);
+        if (p.owner != UINT32_MAX) {
+                struct query_frame f = call_paths_frame(q, p.all.items[p.owner].number);
+
+                text = component_of(&p, &f).name;
+        }
+        call_paths_done(&p);
+        return text;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Call paths as groups and trees see them: frames have numbers, the same place in the code always the same one, and
- * what frames have in common (function, line, module, crate) is a key. Both are small integers, so that
+ * what frames have in common (function, line, module, crate, component) is a key. Both are small integers, so that
  * names are looked at once a place and not once a path. Inside query/ only. */
 #pragma once
 
@@ -23,16 +23,17 @@ struct call_path_frame {
 /* What makes two frames one. */
 enum call_path_merge {
         CALL_PATH_BY_FUNCTION, /* name and module; without a name the place */
-        CALL_PATH_BY_LINE,     /* function, file and line; without a line the place */
-        CALL_PATH_BY_SOURCE,   /* file and line, whatever the function */
+        CALL_PATH_BY_LINE, /* function, file and line; without a line the place; of time the function */
+        CALL_PATH_BY_SOURCE, /* file and line, whatever the function */
         CALL_PATH_BY_MODULE,
         CALL_PATH_BY_CRATE,
+        CALL_PATH_BY_COMPONENT,
         CALL_PATH_BY_PLACE, /* each place for itself */
 };
 
 struct call_path_key {
         uint32_t number;  /* of the first frame seen with it */
-        const char *text; /* CALL_PATH_BY_CRATE: its name */
+        const char *text; /* crates and components: its name */
 };
 
 struct call_paths {
@@ -40,6 +41,7 @@ struct call_paths {
         const struct names *names; /* that look_of is by */
         enum call_path_merge merge;
         bool is_full;
+        bool is_of_time; /* of ticks: nothing is folded, and the innermost frame is where the time went */
         uint32_t *key_of;          /* number → key; CALL_PATH_NO_KEY while not asked for */
         struct name_look *look_of; /* number → what folding has to know; entry NULL likewise */
         VEC(struct call_path_key) keys;
@@ -50,6 +52,7 @@ struct call_paths {
         VEC(struct name_look) looks;
         struct name_stack folded;
         uint32_t asker; /* index into all: the code that asked; UINT32_MAX: the path is empty */
+        uint32_t owner; /* likewise: the code whose memory it is; another one by component only */
 };
 
 /* is_full: nothing is folded. */
@@ -59,6 +62,9 @@ void call_paths_done(struct call_paths *p);
 
 void call_paths_load(struct call_paths *p, uint32_t stack);
 uint32_t call_paths_key(struct call_paths *p, uint32_t number);
+
+/* By component: whether the frame is of one that leaves its memory to its caller. */
+bool call_paths_passes_on(struct call_paths *p, uint32_t number);
 
 /* The frame behind a number. */
 struct query_frame call_paths_frame(const struct query *q, uint32_t number);

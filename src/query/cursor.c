@@ -67,8 +67,11 @@ static bool is_selected(const struct query_cursor *c, uint64_t seq, uint32_t sta
         return pick_has_stack(c->pick, stack);
 }
 
-static bool event_is_told(const struct query_cursor *c, const struct trace_event *e,
-                          uint32_t process) {
+/* Fills in the row too. */
+static bool event_is_told(struct query_cursor *c, const struct trace_event *e, uint32_t process) {
+        struct query_event *row = &c->row.event;
+
+        *row = (struct query_event){e, process, true, e->op == TRACE_REALLOC};
         if (e->time_ns < c->scope.from_ns || !in_scope(c, process))
                 return false;
         if (!c->pick)
@@ -79,7 +82,9 @@ static bool event_is_told(const struct query_cursor *c, const struct trace_event
         case TRACE_ALLOC:
         case TRACE_FREE: return is_selected(c, e->seq, e->stack);
         case TRACE_REALLOC:
-                return is_selected(c, e->seq, e->stack) || is_selected(c, e->old_seq, e->old_stack);
+                row->is_selected = is_selected(c, e->seq, e->stack);
+                row->is_old_selected = is_selected(c, e->old_seq, e->old_stack);
+                return row->is_selected || row->is_old_selected;
         case TRACE_OTHER:
                 return e->other == TRACE_IMPLICIT_FREE && is_selected(c, e->seq, e->stack);
         }
@@ -92,10 +97,8 @@ static bool next_event(struct query_cursor *c) {
                         const struct trace_event *e = &c->events[c->i++];
                         uint32_t process = query_event_process(c->q, e);
 
-                        if (!event_is_told(c, e, process))
-                                continue;
-                        c->row.event = (struct query_event){e, process};
-                        return true;
+                        if (event_is_told(c, e, process))
+                                return true;
                 }
                 if (!cursor_next_slice(c, &slice_idx))
                         return false;

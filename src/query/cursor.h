@@ -30,6 +30,8 @@ const char *query_rows_name(enum query_rows rows); /* "blocks", "mapping-calls" 
 struct query_event {
         const struct trace_event *event;
         uint32_t process; /* TRACE_NO_PROCESS: not known; told of all processes only */
+        /* what of it the filter selects: the block it is about, of reallocations the new one; and their old one */
+        bool is_selected, is_old_selected;
 };
 
 /* Slices that overlap the window; conditions on single blocks are refused. */

@@ -33,6 +33,8 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->aged_bytes = sum(to->aged_bytes, f->aged_bytes);
         to->aged_byte_s += f->aged_byte_s;
         to->lacks_events |= f->lacks_events;
+        to->lacks_blocks |= f->lacks_blocks;
+        to->lacks_traffic |= f->lacks_traffic;
 }
 
 void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a) {
@@ -73,9 +75,12 @@ struct query_figure query_figure_of(const struct query_figures *f, enum query_me
         }
         switch (m) {
         case QUERY_PEAK:
+        case QUERY_MAPPED:
                 return (struct query_figure){f->peak_bytes, f->peak_bytes, f->peak_blocks, false};
         case QUERY_END:
                 return (struct query_figure){f->end_bytes, f->end_bytes, f->end_blocks, false};
+        case QUERY_CPU:
+        case QUERY_BLOCKED:
         case QUERY_ALLOCATED:
                 return (struct query_figure){(int64_t)f->alloc_bytes, (int64_t)f->alloc_bytes,
                                              (int64_t)f->n_allocs, false};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What points to what, at moments of which the trace has that. */
+/* What points to what, and what resident memory was made of, at moments of which the trace has that. */
 #include <errno.h>
 
 #include "query/query_internal.h"
@@ -25,4 +25,27 @@ int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                                "the graph is of a process that the trace does not have");
         *ret = *g;
         return trace_read_graph(q->reader, graph_idx, ret_bytes, reterr);
+}
+
+size_t query_n_bills(const struct query *q) {
+        return trace_n_bills(q->reader);
+}
+
+const struct trace_bill *query_bill(const struct query *q, size_t bill_idx) {
+        return trace_bill(q->reader, bill_idx);
+}
+
+int query_read_bill(struct query *q, size_t bill_idx, struct trace_bill *ret, bytes_buf *ret_bytes,
+                    struct err *reterr) {
+        const struct trace_bill *b = trace_bill(q->reader, bill_idx);
+
+        if (!b)
+                return err_set(
+                        reterr, -ENOENT,
+                        "the trace does not say what resident memory was made of: record it with this silt");
+        if (b->process >= query_view(q)->n_processes)
+                return err_set(reterr, -EBADMSG,
+                               "the bill is of a process that the trace does not have");
+        *ret = *b;
+        return trace_read_bill(q->reader, bill_idx, ret_bytes, reterr);
 }

@@ -7,11 +7,14 @@
 
 #include "query/path_weights.h"
 #include "query/query_internal.h"
+#include "query/time_answer.h"
 
 static const char *const by_names[QUERY_N_BY] = {
-        [QUERY_BY_SITE] = "site", [QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
-        [QUERY_BY_LINE] = "line", [QUERY_BY_CRATE] = "crate",       [QUERY_BY_THREAD] = "thread",
-        [QUERY_BY_SIZE] = "size", [QUERY_BY_PROCESS] = "process",
+        [QUERY_BY_SITE] = "site",       [QUERY_BY_FUNCTION] = "function",
+        [QUERY_BY_MODULE] = "module",   [QUERY_BY_LINE] = "line",
+        [QUERY_BY_CRATE] = "crate",     [QUERY_BY_COMPONENT] = "component",
+        [QUERY_BY_THREAD] = "thread",   [QUERY_BY_SIZE] = "size",
+        [QUERY_BY_PROCESS] = "process",
 };
 
 const char *query_by_name(enum query_by by) {
@@ -26,7 +29,7 @@ int query_by_parse(const char *name, enum query_by *ret, struct err *reterr) {
                 }
         return err_set(
                 reterr, -EINVAL,
-                "cannot group by '%s': use site, function, module, line, crate, thread, size or process",
+                "cannot group by '%s': use site, function, module, line, crate, component, thread, size or process",
                 name);
 }
 
@@ -57,14 +60,17 @@ static enum call_path_merge merge_of(enum query_by by) {
         case QUERY_BY_MODULE: return CALL_PATH_BY_MODULE;
         case QUERY_BY_LINE: return CALL_PATH_BY_SOURCE;
         case QUERY_BY_CRATE: return CALL_PATH_BY_CRATE;
+        case QUERY_BY_COMPONENT: return CALL_PATH_BY_COMPONENT;
         default: return CALL_PATH_BY_LINE;
         }
 }
 
 void group_keys_init(struct group_keys *k, struct query *q, const struct query_group_options *o) {
         *k = (struct group_keys){.by = o->by};
-        if (is_by_path(o->by))
-                call_paths_init(&k->paths, q, merge_of(o->by), o->is_full);
+        if (!is_by_path(o->by))
+                return;
+        call_paths_init(&k->paths, q, merge_of(o->by), o->is_full);
+        k->paths.is_of_time = query_metric_time(o->metric);
 }
 
 void group_keys_done(struct group_keys *k) {
@@ -87,8 +93,8 @@ static uint64_t key_of_path(struct group_keys *k, uint32_t stack) {
 
         if (k->by == QUERY_BY_SITE)
                 return p->is_full || p->shown.n == 0 ? stack : key_of_shown(p);
-        return p->asker == UINT32_MAX ? (uint64_t)KEY_NO_STACK
-                                      : call_paths_key(p, p->all.items[p->asker].number);
+        return p->owner == UINT32_MAX ? (uint64_t)KEY_NO_STACK
+                                      : call_paths_key(p, p->all.items[p->owner].number);
 }
 
 uint64_t group_keys_of_stack(struct group_keys *k, uint32_t stack) {
@@ -252,12 +258,12 @@ static struct query_group *row_of_key(struct grouping *g, uint64_t key) {
 
         if (added && key != KEY_NO_STACK) {
                 row->frame = call_paths_key_frame(p, (uint32_t)key);
-                row->name = p->merge == CALL_PATH_BY_CRATE ? p->keys.items[key].text : "";
+                row->name = p->keys.items[key].text;
         }
         return row;
 }
 
-/* Each key of a path counts once, however often it is on it. */
+/* Each key of a path counts once, however often it is on it; components that leave their memory to others do not. */
 static void group_frames(struct grouping *g, const struct query_site *site) {
         struct call_paths *p = &g->keys.paths;
         uint64_t self = key_of_path(&g->keys, site->stack);
@@ -274,7 +280,8 @@ static void group_frames(struct grouping *g, const struct query_site *site) {
 
                 while (g->seen.n <= key)
                         vec_push(&g->seen, 0);
-                if (g->seen.items[key] == g->n_paths)
+                if (g->seen.items[key] == g->n_paths ||
+                    (key != self && call_paths_passes_on(p, p->shown.items[i].number)))
                         continue;
                 g->seen.items[key] = g->n_paths;
                 row = row_of_key(g, key);
@@ -363,6 +370,27 @@ static int group_lives(struct grouping *g, struct query_answer *a, struct err *r
         if (g->q->view->n_dropped_events || g->q->view->meta.flags & TRACE_IS_TOTALS)
                 a->known_from_ns = g->q->view->detail_from_ns;
         return 0;
+}
+
+static bool group_tick(void *ctx, const struct trace_tick *tick) {
+        struct grouping *g = ctx;
+        bool added;
+        struct query_group *row = row_at(g, tick->thread, &added);
+
+        row->thread = tick->thread;
+        row->self.lacks_events = row->self.lacks_blocks = true;
+        time_add(&row->self, tick, g->scope->of_time);
+        return true;
+}
+
+static int group_ticks(struct grouping *g, const struct query_scope *scope, struct err *reterr) {
+        int r;
+
+        g->scope = scope;
+        r = query_each_tick(g->q, scope, group_tick, g, reterr);
+        for (size_t i = 0; i < g->rows.n; i++)
+                g->rows.items[i].total = g->rows.items[i].self;
+        return r;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -477,13 +505,27 @@ int query_group(struct query *q, const struct query_scope *scope,
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         _cleanup_(query_groups_freep) struct query_groups *groups = NULL;
         struct grouping g = {.q = q, .o = o, .may_stop = true};
-        int r = o->by == QUERY_BY_PROCESS ? query_ask_split(q, scope, &a, reterr)
-                                          : query_ask_own(q, scope, &a, reterr);
+        int r;
+
+        if (scope->of_mappings && group_is_by_block(o->by))
+                return err_about(
+                        reterr, "group-by",
+                        err_set(reterr, -EINVAL,
+                                "mappings have no thread and no size class: group them by site, function, module, line, crate, component or process"));
+        if (scope->of_time && o->by == QUERY_BY_SIZE)
+                return err_about(
+                        reterr, "group-by",
+                        err_set(reterr, -EINVAL,
+                                "time has no size: group it by site, function, module, line, crate, component, thread or process"));
+        r = o->by == QUERY_BY_PROCESS ? query_ask_split(q, scope, &a, reterr)
+                                      : query_ask_own(q, scope, &a, reterr);
 
         if (r < 0)
                 return r;
         group_keys_init(&g.keys, q, o);
-        if (group_is_by_block(o->by))
+        if (scope->of_time && o->by == QUERY_BY_THREAD)
+                r = group_ticks(&g, scope, reterr);
+        else if (group_is_by_block(o->by))
                 r = group_lives(&g, a, reterr);
         else
                 group_rows(&g, a->sites, a->n_sites);

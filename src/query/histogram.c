@@ -17,11 +17,12 @@ struct counting {
 /* ---- lifetimes ------------------------------------------------------------------------------- */
 
 static void begin_lifetimes(struct counting *k) {
-        for (unsigned b = 0; b < TRACE_N_LIFE_BUCKETS; b++)
-                vec_push(&k->buckets, (struct query_bucket){.min = b ? 1000ull << 2 * b : 0,
-                                                            .max = b + 1 < TRACE_N_LIFE_BUCKETS
-                                                                           ? 1000ull << 2 * (b + 1)
-                                                                           : UINT64_MAX});
+        struct query_bucket b = {0};
+
+        do {
+                query_lifetime_class(b.max, &b.min, &b.max);
+                vec_push(&k->buckets, b);
+        } while (b.max != UINT64_MAX);
 }
 
 static struct query_bucket *bucket_of_lifetime(struct counting *k, uint64_t ns) {

@@ -3,10 +3,13 @@
  * replaying it; where only blocks tell (threads, sizes, filters on blocks) from every block's life. */
 #include <string.h>
 
+#include "base/units.h"
 #include "query/group.h"
+#include "query/mapping_walk.h"
 #include "query/pick.h"
 #include "query/query_internal.h"
 #include "query/replay.h"
+#include "query/time_answer.h"
 #include "query/work_columns.h"
 
 enum { RANK_UNKNOWN = UINT32_MAX, RANK_OUTSIDE = UINT32_MAX - 1 };
@@ -414,6 +417,84 @@ static int tell_lives(struct telling *t, struct err *reterr) {
         return r;
 }
 
+/* ---- mappings -------------------------------------------------------------------------------- */
+
+static void take_mapping(void *ctx, const struct mapping_change *c) {
+        struct telling *t = ctx;
+        uint32_t rank = c->range->is_reserved ? (uint32_t)RANK_OUTSIDE
+                                              : rank_of_site(t, c->process, c->range->stack);
+
+        if (rank == RANK_OUTSIDE)
+                return;
+        add(&t->held[rank].bytes, (uint64_t)c->by_bytes);
+        add(&t->held[rank].blocks, (uint64_t)(int64_t)c->n_ranges);
+}
+
+/* Of calls nothing is told by group: they are few. */
+static int tell_mappings(struct telling *t, struct err *reterr) {
+        struct query_history *h = t->h;
+        struct mapping_walk w;
+        int r = mapping_walk_init(&w, t->q, &t->scope, reterr);
+
+        if (r < 0)
+                return r;
+        w.ctx = t;
+        w.change = take_mapping;
+        for (size_t c = 0; c < h->n_columns; c++) {
+                h->at_ns[c] = column_end_ns(t, c);
+                mapping_walk_to(&w, h->at_ns[c]);
+                for (size_t rank = 0; rank < t->n_ranks; rank++) {
+                        h->live_bytes[rank * h->n_columns + c] = t->held[rank].bytes;
+                        h->live_blocks[rank * h->n_columns + c] = t->held[rank].blocks;
+                }
+        }
+        mapping_walk_done(&w);
+        return 0;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static uint32_t rank_of_tick(struct telling *t, const struct trace_tick *tick) {
+        if (t->keys.by == QUERY_BY_THREAD)
+                return rank_of_key(t, tick->thread);
+        return rank_of_site(t, t->q->view->threads[tick->thread].start.process, tick->stack);
+}
+
+static bool take_tick(void *ctx, const struct trace_tick *tick) {
+        struct telling *t = ctx;
+        uint32_t rank = rank_of_tick(t, tick);
+        size_t column = MIN(column_behind(t, tick->time_ns), t->h->n_columns - 1), i;
+
+        if (rank == RANK_OUTSIDE)
+                return true;
+        i = rank * t->h->n_columns + column;
+        if (t->ends_ns)
+                add(&t->h->live_bytes[i], tick->weight_ns);
+        add(&t->h->live_blocks[i], tick->n_samples);
+        add(&t->h->n_allocs[i], tick->n_samples);
+        return true;
+}
+
+static void take_part(void *ctx, const struct trace_tick *tick, size_t column, double ns) {
+        struct telling *t = ctx;
+        uint32_t rank = rank_of_tick(t, tick);
+
+        if (rank != RANK_OUTSIDE)
+                add(&t->h->live_bytes[rank * t->h->n_columns + column], unit_nearest(ns));
+}
+
+/* Time is never held: a column has what passed in it, in columns of equal length also of a wait that ends in another. */
+static int tell_time(struct telling *t, struct err *reterr) {
+        int r = query_each_tick(t->q, &t->scope, take_tick, t, reterr);
+
+        if (r >= 0 && !t->ends_ns)
+                r = time_each_part(t->q, &t->scope, t->h->n_columns, take_part, t, reterr);
+        for (size_t c = 0; c < t->h->n_columns; c++)
+                t->h->at_ns[c] = column_end_ns(t, c);
+        sum_up(t, t->h->n_allocs);
+        return r;
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static size_t n_rows_told(const struct query_groups *g, size_t n_wanted) {
@@ -449,6 +530,10 @@ static int tell(struct telling *t, struct err *reterr) {
         if (h->n_columns == 0)
                 return 0;
         begin_ranks(t);
+        if (t->scope.of_mappings)
+                return tell_mappings(t, reterr);
+        if (t->scope.of_time)
+                return tell_time(t, reterr);
         if (group_is_by_block(t->keys.by) || query_filter_needs_events(t->scope.filter))
                 return tell_lives(t, reterr);
         tell_slices(t);

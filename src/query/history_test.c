@@ -110,7 +110,7 @@ static void expect_figures(struct setting *s, const struct query_history *h, uin
 static void check_history(struct setting *s, const struct query_scope *scope) {
         static const enum query_by bys[] = {QUERY_BY_FUNCTION, QUERY_BY_MODULE, QUERY_BY_PROCESS};
         struct query_group_options o = {.by = bys[draw(s, 3)],
-                                        .metric = (enum query_metric)draw(s, QUERY_N_METRICS)};
+                                        .metric = (enum query_metric)draw(s, QUERY_CPU)};
         size_t n_columns = 1 + draw(s, MAX_COLUMNS), n_groups = draw(s, 5);
         uint64_t max_events = draw(s, 3) == 0 ? 0 : draw(s, 2) ? UINT64_MAX : 500;
         _cleanup_(query_history_freep) struct query_history *h = NULL;

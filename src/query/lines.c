@@ -4,6 +4,7 @@
 
 #include "query/call_path.h"
 #include "query/query_internal.h"
+#include "query/spent_time.h"
 
 struct lining {
         const struct query_lines_options *o;
@@ -144,6 +145,7 @@ struct query_lines *query_lines_of(struct query *q, const struct query_answer *a
         l.is_touched = new_table(q->view->n_locations, sizeof(bool));
         l.seen = new_table(o->n_lines, sizeof(uint64_t));
         call_paths_init(&l.paths, q, CALL_PATH_BY_FUNCTION, false);
+        l.paths.is_of_time = query_metric_time(o->metric);
         find_touched(&l);
         for (size_t i = 0; i < a->n_sites; i++)
                 line_site(&l, &a->sites[i]);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "query/chosen.h"
 #include "query/pick.h"
 #include "query/query.h"
@@ -62,6 +63,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
                         "'%s': its program has not started: wait if it is being recorded, or record it again",
                         path);
         query_see_view(q);
+        unit_set_weights(q->view->meta.unit, !query_lacks_time(q));
         *ret = TAKE_PTR(q);
         return 0;
 }

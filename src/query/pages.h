@@ -58,3 +58,33 @@ int query_resident(struct query *q, const struct query_scope *scope, struct quer
 /* Looks at the memory and CPU time of processes, in order of time. */
 int query_samples(struct query *q, const struct trace_sample **ret, size_t *ret_n,
                   struct err *reterr);
+
+/* ---- what the program mapped itself ------------------------------------------------------------ */
+
+struct query_mapping {
+        uint32_t stack;
+        uint64_t n_calls, mapped_bytes; /* in the window */
+        uint64_t peak_bytes,
+                end_bytes; /* mapped at once by this stack at most; mapped at the end */
+        uint64_t
+                reserved_bytes; /* at once at most, of what may not be touched: addresses, no memory */
+};
+/* Of all together. */
+struct query_mapped {
+        uint64_t peak_bytes, end_bytes; /* what is only reserved included */
+        uint64_t reserved_peak_bytes, reserved_end_bytes;
+        uint64_t usable_peak_bytes; /* without it */
+        uint64_t anon_peak_bytes;   /* without what is of files, too */
+        bool has_protects;          /* calls are known that make memory of what was only reserved */
+};
+int query_mappings(struct query *q, const struct query_scope *scope, struct query_mapping **ret,
+                   size_t *ret_n, struct query_mapped *ret_sum, struct err *reterr);
+
+/* What a process has mapped itself at a moment: by address, without overlap. Inherited ranges are among them. */
+struct query_mapped_range {
+        uint64_t begin, end;
+        uint32_t stack;
+        bool is_reserved; /* nobody may touch it */
+};
+int query_mapped_ranges(struct query *q, uint32_t process, uint64_t time_ns,
+                        struct query_mapped_range **ret, size_t *ret_n, struct err *reterr);

@@ -60,7 +60,7 @@ enum query_move_value { QUERY_MOVE_FOREIGN, QUERY_MOVE_GROWN, QUERY_MOVE_COPIED 
 int query_weigh_moves(struct query *q, const struct query_scope *scope, struct query_weights **ret,
                       struct err *reterr);
 
-/* By site, function, module, line, crate or process; `metric` is a QUERY_VALUE. */
+/* By call path or process; `metric` is a QUERY_VALUE. */
 int query_group_weights(struct query *q, const struct query_weights *w,
                         const struct query_group_options *o, struct query_groups **ret,
                         struct err *reterr);

@@ -10,6 +10,7 @@
 #include "query/call_path.h"
 #include "query/filter.h"
 #include "query/group.h"
+#include "query/name_match.h"
 #include "query/query_internal.h"
 
 struct pick *pick_free(struct pick *p) {
@@ -30,73 +31,15 @@ static void *zeroed(size_t n, size_t size_bytes) {
         return p;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* The trace holds each text once, so its address stands for it. */
-struct matcher {
-        struct query *q;
-        const struct filter_path *path;
-        bool wants_places; /* the pattern looks like one of code without a name: app+0x1234 */
-        struct map known;  /* address of a text → whether it matches */
-};
-
-static bool text_matches(struct matcher *m, const char *text) {
-        uint64_t *known;
-        bool added;
-
-        if (!text[0])
-                return false;
-        known = map_put(&m->known, (uint64_t)(uintptr_t)text, 0, &added);
-        if (added)
-                *known = pattern_matches(m->path->pattern, text);
-        return *known;
-}
-
-/* The nearest symbol is mostly another function, and nobody is shown it: as good as no name. */
-static const char *frame_text(const struct matcher *m, const struct query_frame *f) {
-        switch (m->path->name) {
-        case FILTER_FUNCTION:
-        case FILTER_ASKED_BY: return f->guess ? "" : f->function;
-        case FILTER_MODULE: return f->module;
-        case FILTER_FILE: return f->file;
-        case FILTER_SITE: break;
-        }
-        return "";
-}
-
-/* Code without a name is known by its place, as reports show it. */
-static bool frame_matches(struct matcher *m, const struct query_frame *f) {
-        bool is_function = m->path->name == FILTER_FUNCTION || m->path->name == FILTER_ASKED_BY;
-        struct name_frame frame = {f->function, f->file, f->module, f->offset, 0, false, f->guess};
-
-        if (m->wants_places && is_function && (!f->function[0] || f->guess))
-                return pattern_matches(m->path->pattern,
-                                       name_label(query_names(m->q), &frame, false));
-        return text_matches(m, frame_text(m, f));
-}
-
-/* Whether a frame of the location matches. */
-static bool match_location(struct matcher *m, uint32_t location) {
-        size_t n = query_location_frames(m->q, location, NULL, 0);
-
-        for (size_t i = 0; i < n; i++) {
-                struct query_frame f = query_location_frame(m->q, location, i);
-
-                if (frame_matches(m, &f))
-                        return true;
-        }
-        return false;
-}
-
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* Some frame matches. */
-static void match_stacks(struct matcher *m, bool *stacks) {
+static void match_stacks(struct name_match *m, bool *stacks) {
         const struct trace_view *v = m->q->view;
         bool *locations = zeroed(v->n_locations, sizeof(bool));
 
         for (uint32_t i = 0; i < v->n_locations && query_go_on_at(m->q, i, v->n_locations); i++)
-                locations[i] = match_location(m, i);
+                locations[i] = name_match_location(m, i);
         for (uint32_t i = 1; i < v->n_stacks; i++) {
                 uint32_t location = v->stacks[i].location, parent = v->stacks[i].parent;
 
@@ -107,7 +50,7 @@ static void match_stacks(struct matcher *m, bool *stacks) {
 }
 
 /* The frame matches that the rules of names take for the one that asked. */
-static void match_askers(struct matcher *m, bool *stacks) {
+static void match_askers(struct name_match *m, bool *stacks) {
         struct call_paths paths;
 
         call_paths_init(&paths, m->q, CALL_PATH_BY_FUNCTION, false);
@@ -119,7 +62,7 @@ static void match_askers(struct matcher *m, bool *stacks) {
                         uint32_t number = paths.all.items[paths.asker].number;
                         struct query_frame f = call_paths_frame(m->q, number);
 
-                        stacks[i] = frame_matches(m, &f);
+                        stacks[i] = name_match_frame(m, &f);
                 }
         }
         call_paths_done(&paths);
@@ -145,10 +88,7 @@ static void match_sites(struct query *q, const struct filter_path *path, bool *s
 
 /* Clears the bits of stacks that the condition does not select. */
 static void pick_path(struct pick *p, struct query *q, const struct filter_path *path) {
-        struct matcher m = {.q = q,
-                            .path = path,
-                            .wants_places = path->name != FILTER_SITE &&
-                                            strstr(pattern_text(path->pattern), "0x")};
+        struct name_match m = name_match_begin(q, path->name, path->pattern);
         bool *stacks = zeroed(q->view->n_stacks, sizeof(bool)); /* [0] has no frames */
 
         if (path->name == FILTER_SITE)
@@ -160,7 +100,7 @@ static void pick_path(struct pick *p, struct query *q, const struct filter_path 
         for (uint32_t i = 0; i < q->view->n_stacks; i++)
                 if (stacks[i] == path->is_negated)
                         p->stacks[i / 64] &= ~(1ull << i % 64);
-        map_done(&m.known);
+        name_match_done(&m);
         free(stacks);
 }
 

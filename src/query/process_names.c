@@ -285,7 +285,10 @@ int query_choose_process(struct query *q, const char *who, uint32_t *ret_process
         else if (strcmp(who, "main") == 0)
                 *ret_process = query_main_process(q);
         else if (!find_number(q, who, ret_process)) {
-                for (int how = 0; how < WHO_N_MATCHES && l.of.n == 0 && who[0]; how++)
+                /* the number of no process is not a part of a name */
+                int n_ways = who[strspn(who, "0123456789")] ? WHO_N_MATCHES : WHO_EXACT + 1;
+
+                for (int how = 0; how < n_ways && l.of.n == 0 && who[0]; how++)
                         match(q, who, (enum who_match)how, &l);
                 if (l.of.n == 1)
                         *ret_process = l.of.items[0].process;

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/system_clock.h"
 #include "query/chosen.h"
 #include "query/pick.h"
 #include "query/query_internal.h"
@@ -28,12 +28,7 @@ void query_set_deadline(struct query *q, uint64_t monotonic_ns) {
 }
 
 static bool is_late(const struct query *q) {
-        struct timespec now;
-
-        if (!q->deadline_ns)
-                return false;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >= q->deadline_ns;
+        return q->deadline_ns && clock_now_ns() >= q->deadline_ns;
 }
 
 bool query_go_on(struct query *q, uint64_t done, uint64_t total) {
@@ -55,6 +50,10 @@ int query_end(struct query *q, struct err *reterr) {
                         reterr, r,
                         "no answer in time: ask about less of the trace, or allow more time");
         return r ? err_set(reterr, r, "cancelled before the answer was ready") : 0;
+}
+
+int query_tell_progress(struct query *q, uint64_t done, uint64_t total, struct err *reterr) {
+        return query_go_on(q, done, total) ? 0 : query_end(q, reterr);
 }
 
 void query_set_names(struct query *q, struct names *names) {
@@ -93,8 +92,8 @@ void query_note_damage(struct query *q, const struct err *e) {
                 memcpy(q->damage, e->text, sizeof(q->damage));
 }
 
-bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,
-                       size_t *ret_n) {
+static bool read_slice(struct query *q, size_t slice_idx, bool only_allocs,
+                       const struct trace_event **ret, size_t *ret_n) {
         const struct trace_slice_info *info = trace_slice(q->reader, slice_idx);
         struct err e = {0};
 
@@ -103,10 +102,36 @@ bool query_read_events(struct query *q, size_t slice_idx, const struct trace_eve
         if (!info->has_events)
                 return info->n_events == 0;
         q->n_event_reads++;
-        if (trace_read_events(q->reader, slice_idx, ret, ret_n, &e) >= 0)
+        if ((only_allocs ? trace_read_allocs : trace_read_events)(q->reader, slice_idx, ret, ret_n,
+                                                                  &e) >= 0)
                 return true;
         query_note_damage(q, &e);
         return false;
+}
+
+bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,
+                       size_t *ret_n) {
+        return read_slice(q, slice_idx, false, ret, ret_n);
+}
+
+bool query_read_allocs(struct query *q, size_t slice_idx, const struct trace_event **ret,
+                       size_t *ret_n) {
+        return read_slice(q, slice_idx, true, ret, ret_n);
+}
+
+size_t query_slice_of_seq(const struct query *q, uint64_t seq) {
+        size_t low = 0, high = q->view->n_slices;
+
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                const struct trace_slice_info *s = trace_slice(q->reader, mid);
+
+                if (s->first_seq + s->n_allocs <= seq)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
 }
 
 size_t query_slice_at(const struct query *q, uint64_t time_ns) {
@@ -172,6 +197,8 @@ static const char *const metric_names[QUERY_N_METRICS] = {
         [QUERY_PEAK] = "peak",           [QUERY_END] = "end",
         [QUERY_ALLOCATED] = "allocated", [QUERY_COUNT] = "count",
         [QUERY_TEMPORARY] = "temporary", [QUERY_GROWTH] = "growth",
+        [QUERY_MAPPED] = "mapped",       [QUERY_CPU] = "cpu",
+        [QUERY_BLOCKED] = "blocked",
 };
 
 const char *query_metric_name(enum query_metric m) {
@@ -186,6 +213,9 @@ uint64_t query_metric_whole(const struct query_totals *t, enum query_metric m) {
         case QUERY_COUNT: return t->is_tallied ? t->n_allocs_est : t->n_allocs;
         case QUERY_TEMPORARY: return t->n_temporary;
         case QUERY_GROWTH: return t->end_bytes > t->begin_bytes ? t->end_bytes - t->begin_bytes : 0;
+        case QUERY_MAPPED: return t->peak_bytes;
+        case QUERY_CPU:
+        case QUERY_BLOCKED: return t->alloc_bytes;
         case QUERY_N_METRICS: break;
         }
         return 0;
@@ -201,9 +231,22 @@ int query_metric_parse(const char *name, enum query_metric *ret, struct err *ret
                         *ret = (enum query_metric)m;
                         return 0;
                 }
-        return err_set(reterr, -EINVAL,
-                       "'%s' is not a metric: use peak, end, allocated, count, temporary or growth",
-                       name);
+        return err_set(
+                reterr, -EINVAL,
+                "'%s' is not a metric: use peak, end, allocated, count, temporary, growth, mapped, cpu or blocked",
+                name);
+}
+
+const char *query_unit_name(const struct query *q) {
+        static const char *const names[TRACE_N_UNITS] = {
+                [TRACE_UNIT_BYTES] = "bytes",
+                [TRACE_UNIT_SAMPLES] = "samples",
+                [TRACE_UNIT_NS] = "nanoseconds",
+                [TRACE_UNIT_OTHER] = "unknown",
+        };
+        uint32_t unit = q->view->meta.unit;
+
+        return names[unit < TRACE_N_UNITS ? unit : TRACE_UNIT_OTHER];
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */

@@ -49,6 +49,11 @@ size_t query_n_graphs(const struct query *q);
 const struct trace_graph *query_graph(const struct query *q, size_t graph_idx);
 int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                      bytes_buf *ret_bytes, struct err *reterr);
+/* What resident memory was made of, at some moments (docs/bill.md), the same way. */
+size_t query_n_bills(const struct query *q);
+const struct trace_bill *query_bill(const struct query *q, size_t bill_idx);
+int query_read_bill(struct query *q, size_t bill_idx, struct trace_bill *ret, bytes_buf *ret_bytes,
+                    struct err *reterr);
 /* When allocations were made, by their numbers, which rise: of those in at most max_slices slices whose events the trace still has the very
  * time, of others the end of their slice, so that they are at least so old. UINT64_MAX: unknown. */
 void query_alloc_times(struct query *q, const uint64_t *seqs, size_t n, size_t max_slices,
@@ -62,6 +67,8 @@ typedef bool (*query_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 void query_set_progress(struct query *q, query_progress_fn fn, void *ctx);
 /* Answers that are not ready by then (CLOCK_MONOTONIC) end with -ETIME; 0: they may take their time. */
 void query_set_deadline(struct query *q, uint64_t monotonic_ns);
+/* For those who work long between two questions: says how far they are. -ECANCELED or -ETIME: they are to stop. */
+int query_tell_progress(struct query *q, uint64_t done, uint64_t total, struct err *reterr);
 
 /* How functions are called and which frames are folded away: the built-in rules, or others, which must live as long as
  * they are used. */
@@ -85,6 +92,16 @@ struct query_scope {
         uint32_t process;                  /* process id of the trace, or QUERY_ALL */
         uint64_t from_ns, to_ns;           /* UINT64_MAX: to the end */
         const struct query_filter *filter; /* which blocks count; NULL: all. Not owned */
+        /* What the program mapped itself instead of blocks: in totals, figures, groups, trees, histories and timelines a range
+         * that may be touched is a block, and a call that maps an allocation. Conditions on single blocks are refused. */
+        bool of_mappings;
+        enum query_time {
+                QUERY_NO_TIME,
+                QUERY_CPU_TIME,
+                QUERY_BLOCKED_TIME
+        } of_time;      /* where the time went instead of blocks: query/spent_time.h */
+        bool is_moment; /* of mappings: the peak is what was there where the window ends */
+        bool is_quick; /* of samples: from history alone; errors are bounds, and the peak is the estimated curve's */
 };
 
 /* The moment nearest to time_ns at which history knows what was live: windows between such moments are answered without reading
@@ -93,6 +110,8 @@ uint64_t query_edge_near(const struct query *q, uint64_t time_ns);
 
 /* The mean distance in bytes of the samples it consists of, when it began; 0: every event is in it. */
 uint64_t query_sample_bytes(const struct query *q);
+/* What stands where bytes stand (enum trace_unit): "bytes", "samples", "nanoseconds", "unknown". */
+const char *query_unit_name(const struct query *q);
 
 uint32_t query_main_process(const struct query *q); /* last image of the first pid */
 struct query_scope query_whole(const struct query *q);
@@ -125,6 +144,9 @@ enum query_metric {
         QUERY_COUNT,     /* allocations made in the window */
         QUERY_TEMPORARY, /* temporary allocations released in the window */
         QUERY_GROWTH,    /* live at the window's end minus live at its start */
+        QUERY_MAPPED, /* mapped by the program itself when that was most; of answers about mappings alone */
+        QUERY_CPU,     /* time that threads ran, in nanoseconds; of answers about time alone */
+        QUERY_BLOCKED, /* that they waited for something; likewise */
         QUERY_N_METRICS,
 };
 const char *query_metric_name(enum query_metric m);
@@ -235,9 +257,14 @@ struct query_totals {
         uint64_t peak_rss_bytes;            /* 0 unknown */
         uint64_t runtime_bytes, blocked_ns;
         uint64_t n_threads, n_sites;
-        /* Recordings of totals: temporary ones, reallocations, failures, frees of a kind, threads and what was lost are
-         * unknown, and 0 */
+        /* Recordings of totals: temporary ones, reallocations, failures, frees of a kind, threads, losses are unknown, and 0 */
         bool lacks_events;
+        bool lacks_blocks; /* the source counted none: every number of allocations, frees and blocks means nothing */
+        bool lacks_traffic; /* what was allocated and freed is unknown: only what was live at the moments is */
+        bool lacks_threads; /* the source does not tell who did what: n_threads means nothing */
+        bool lacks_reallocs; /* the source does not tell them from allocations and frees: unknown, and 0 */
+        bool lacks_peak; /* of one moment: what was live at the peak is unknown, peak_bytes are that moment's */
+        bool lacks_time; /* moments are numbered: peak_ns is n seconds for the n-th */
         /* Recordings of samples: allocations, frees, reallocations and bytes allocated are counted and not estimated */
         bool is_tallied;
         uint64_t n_allocs_est, alloc_bytes_est; /* then: what their call paths add up to */
@@ -265,6 +292,7 @@ struct query_figures {
         int64_t aged_bytes; /* query/ages.h; else 0, both */
         double aged_byte_s;
         bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
+        bool lacks_blocks, lacks_traffic; /* as in struct query_totals */
 };
 
 /* The standard error of a metric of a recording of samples; 0: it is exact. */
@@ -289,7 +317,9 @@ struct query_answer {
         /* n_processes, of all processes together and without a filter: what each counted in their sum when that was highest.
          * Else NULL */
         int64_t *held_bytes;
-        bool is_exact; /* false: parts that were needed are missing from the file */
+        bool is_exact; /* false: parts that were needed are missing from the file, or the next is true */
+        /* of all processes, by single blocks: those that outlived their process in a child are not counted as live from its end on */
+        bool lacks_heirs;
         /* blocks allocated before this are not in the answer: their events were dropped, and the filter
          * needs them. 0: all are in it */
         uint64_t known_from_ns;
@@ -318,7 +348,6 @@ int query_ask(struct query *q, const struct query_scope *scope, struct query_ans
               struct err *reterr);
 struct query_answer *query_answer_free(struct query_answer *a);
 DEFINE_CLEANUP(struct query_answer, query_answer_free)
-
 void query_figures_add(struct query_figures *to, const struct query_figures *f);
 /* Takes their part of the answer's excess from what was live at the peak. */
 void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a);
@@ -353,6 +382,7 @@ typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
 /* Which of them requested the memory: the innermost that is no machinery; SIZE_MAX: there is none. */
 size_t query_requester(struct query *q, uint32_t stack);
+const char *query_component(struct query *q, uint32_t stack); /* "": it has no frames */
 /* The frames of one location; returns how many there are and fills up to cap of them. */
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
                              size_t cap);
@@ -363,11 +393,12 @@ enum query_by {
         QUERY_BY_SITE, /* call paths as people tell them apart: what is folded away makes no difference */
         QUERY_BY_FUNCTION, /* name and module; code without a name by its address */
         QUERY_BY_MODULE,
-        QUERY_BY_LINE,    /* of source; code without a line by function */
-        QUERY_BY_CRATE,   /* or outermost namespace; where there is none, the module's file name */
-        QUERY_BY_THREAD,  /* that allocated; reads events */
-        QUERY_BY_SIZE,    /* class of sizes, see query_size_class; reads events */
-        QUERY_BY_PROCESS, /* with QUERY_ALL: an inherited block counts where it was allocated */
+        QUERY_BY_LINE,  /* of source; code without a line by function */
+        QUERY_BY_CRATE, /* or outermost namespace; where there is none, the module's file name */
+        QUERY_BY_COMPONENT, /* a part of the program by rules: docs/components.md */
+        QUERY_BY_THREAD,    /* that allocated; reads events */
+        QUERY_BY_SIZE,      /* class of sizes, see query_size_class; reads events */
+        QUERY_BY_PROCESS,   /* with QUERY_ALL: an inherited block counts where it was allocated */
         QUERY_N_BY,
 };
 const char *query_by_name(enum query_by by);
@@ -387,7 +418,7 @@ struct query_group {
         struct query_frame
                 frame;    /* function, line, module; site: the code that asked; else blank */
         bool is_task;     /* function, site: an async one, told by its innermost frame */
-        const char *name; /* crate; else "" */
+        const char *name; /* crate, component; else "" */
         uint32_t stack; /* a call path that belongs to it; 0: none. site: one of its largest part by
                            * what the program called to get memory */
         bool has_parts; /* site: the program called other functions too */
@@ -407,7 +438,7 @@ struct query_groups {
 
 int query_group(struct query *q, const struct query_scope *scope,
                 const struct query_group_options *o, struct query_groups **ret, struct err *reterr);
-/* Groups the sites of an answer that is there already: by site, function, module, line or crate. */
+/* Groups the sites of an answer that is there already: by call path. */
 struct query_groups *query_group_answer(struct query *q, const struct query_answer *a,
                                         const struct query_group_options *o);
 struct query_groups *query_groups_free(struct query_groups *g);
@@ -416,6 +447,8 @@ DEFINE_CLEANUP(struct query_groups, query_groups_free)
 /* The class a size belongs to, as jemalloc and its like cut them: 0; 1 to 8; 9 to 16; steps of 16 up to 128; from there
  * four a doubling. Both ends belong to the class. */
 void query_size_class(uint64_t size_bytes, uint64_t *ret_min_bytes, uint64_t *ret_max_bytes);
+/* The class of lifetimes it belongs to: up to 4 us, 16 us, 64 us, …; max is not in it, UINT64_MAX: it has no end. */
+void query_lifetime_class(uint64_t lifetime_ns, uint64_t *ret_min_ns, uint64_t *ret_max_ns);
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
@@ -624,15 +657,7 @@ struct query_column {
 int query_timeline(struct query *q, const struct query_scope *scope, size_t n_columns,
                    uint64_t max_events, struct query_column *ret_columns, struct err *reterr);
 
-/* What was allocated in the same columns. A slice is taken for even: a column shorter than it has its share. */
-struct query_rate {
-        double n_allocs, bytes;
-};
-/* From history; *ret_is_known = false where only blocks tell (the filter), and all are 0. */
-int query_rates(struct query *q, const struct query_scope *scope, size_t n_columns,
-                struct query_rate *ret, bool *ret_is_known, struct err *reterr);
-
-/* ---- threads, mappings, blocks --------------------------------------------------------------- */
+/* ---- threads, blocks --------------------------------------------------------------- */
 
 struct query_thread {
         uint32_t thread; /* index into the view's threads */
@@ -645,23 +670,6 @@ struct query_thread {
 int query_threads(struct query *q, const struct query_scope *scope, uint64_t max_events,
                   struct query_thread **ret, size_t *ret_n, bool *ret_has_figures,
                   struct err *reterr);
-
-struct query_mapping {
-        uint32_t stack;
-        uint64_t n_calls, mapped_bytes; /* in the window */
-        uint64_t peak_bytes,
-                end_bytes; /* mapped at once by this stack at most; mapped at the end */
-        uint64_t
-                reserved_bytes; /* at once at most, of what may not be touched: addresses, no memory */
-};
-/* Of all together. */
-struct query_mapped {
-        uint64_t peak_bytes, end_bytes; /* what is only reserved included */
-        uint64_t reserved_peak_bytes, reserved_end_bytes;
-        uint64_t usable_peak_bytes; /* without it */
-};
-int query_mappings(struct query *q, const struct query_scope *scope, struct query_mapping **ret,
-                   size_t *ret_n, struct query_mapped *ret_sum, struct err *reterr);
 
 /* A release that gave another size than its block has (C++'s sized delete). */
 struct query_mismatch {
@@ -684,5 +692,9 @@ struct query_block {
 typedef bool (*query_block_fn)(void *ctx, const struct query_block *b);
 int query_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn, void *ctx,
                  struct err *reterr);
+/* Those that a process, not QUERY_ALL, has not allocated in the window: they were alive when it began, or inherited at the fork
+ * in it. In no particular order, without addresses; age_ns is 0. *ret_is_exact false: some are missing. */
+int query_held_blocks(struct query *q, const struct query_scope *scope, query_block_fn fn,
+                      void *ctx, bool *ret_is_exact, struct err *reterr);
 
 #include "query/pages.h" /* a part of this one */

@@ -64,6 +64,9 @@ struct query_frame query_location_frame(const struct query *q, uint32_t location
 /* The events of a slice. False when they were dropped or are damaged, which is then noted. */
 bool query_read_events(struct query *q, size_t slice_idx, const struct trace_event **ret,
                        size_t *ret_n);
+/* The same of trace_read_allocs. */
+bool query_read_allocs(struct query *q, size_t slice_idx, const struct trace_event **ret,
+                       size_t *ret_n);
 void query_note_damage(struct query *q, const struct err *e);
 
 /* query_ask with the sites of each process apart. */
@@ -76,6 +79,8 @@ int query_ask_own(struct query *q, const struct query_scope *scope, struct query
 
 /* The first slice that ends behind time_ns. All events of a slice are earlier than its end. */
 size_t query_slice_at(const struct query *q, uint64_t time_ns);
+/* The first slice that has allocation seq or a later one. */
+size_t query_slice_of_seq(const struct query *q, uint64_t seq);
 
 /* True when the window's edges leave the slice whole. */
 static inline bool query_slice_is_inside(const struct trace_slice_info *s, uint64_t from_ns,
@@ -90,6 +95,22 @@ bool query_move_edges(const struct query *q, struct query_scope *w);
 /* A recording of totals. */
 static inline bool query_lacks_events(const struct query *q) {
         return q->view->meta.flags & TRACE_IS_TOTALS;
+}
+
+static inline bool query_lacks_blocks(const struct query *q) {
+        return q->view->meta.flags & TRACE_LACKS_BLOCKS;
+}
+
+static inline bool query_lacks_traffic(const struct query *q) {
+        return q->view->meta.flags & TRACE_LACKS_TRAFFIC;
+}
+
+static inline bool query_lacks_peak(const struct query *q) {
+        return q->view->meta.flags & TRACE_LACKS_PEAK;
+}
+
+static inline bool query_lacks_time(const struct query *q) {
+        return q->view->meta.flags & TRACE_LACKS_TIME;
 }
 
 /* When the process ended; UINT64_MAX while it has not. */

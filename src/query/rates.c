@@ -4,6 +4,8 @@
 
 #include "query/pick.h"
 #include "query/query_internal.h"
+#include "query/rates.h"
+#include "query/spent_time.h"
 
 struct rating {
         struct query *q;
@@ -83,6 +85,27 @@ static int add_sites(struct rating *r, size_t slice_idx, struct err *reterr) {
         return x;
 }
 
+static bool add_tick(void *ctx, const struct trace_tick *tick) {
+        struct rating *r = ctx;
+        uint64_t end_ns = MAX(tick->time_ns, r->from_ns);
+        uint64_t begin_ns = end_ns - MIN(tick->weight_ns, end_ns - r->from_ns);
+        size_t last = column_at(r, end_ns), first = column_at(r, begin_ns);
+
+        /* a wait is told where it ends; of several in one tick nobody knows when they were */
+        if (tick->state == TRACE_ON_CPU || tick->n_samples > 1 || first == last)
+                first = last;
+        r->columns[last].n_allocs += tick->n_samples;
+        for (size_t i = first; i <= last; i++) {
+                uint64_t a_ns = MAX(column_begin_ns(r, i), begin_ns),
+                         b_ns = i == last ? end_ns : column_begin_ns(r, i + 1);
+                double share =
+                        first == last ? 1 : (double)(b_ns - a_ns) / (double)(end_ns - begin_ns);
+
+                r->columns[i].bytes += share * (double)tick->weight_ns;
+        }
+        return true;
+}
+
 int query_rates(struct query *q, const struct query_scope *scope, size_t n_columns,
                 struct query_rate *ret, bool *ret_is_known, struct err *reterr) {
         struct rating r = {.q = q,
@@ -96,6 +119,9 @@ int query_rates(struct query *q, const struct query_scope *scope, size_t n_colum
         if (x < 0)
                 return x;
         memset(ret, 0, n_columns * sizeof(ret[0]));
+        *ret_is_known = true;
+        if (scope->of_time)
+                return n_columns ? query_each_tick(q, scope, add_tick, &r, reterr) : 0;
         *ret_is_known = !query_filter_needs_events(scope->filter);
         for (size_t i = query_slice_at(q, r.from_ns);
              i < q->view->n_slices && n_columns && *ret_is_known; i++) {

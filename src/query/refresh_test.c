@@ -253,11 +253,47 @@ static void test_shared(void **state) {
         query_free(q);
 }
 
+static bool is_tallied(struct query *q) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_scope scope = query_whole(q);
+        struct err e = {0};
+
+        assert_int_equal(query_ask(q, &scope, &a, &e), 0);
+        assert_int_equal(a->totals.is_tallied, a->totals.n_allocs == 7777);
+        return a->totals.is_tallied;
+}
+
+/* Of samples: what was counted is told once nothing can have come after it. */
+static void test_counts_lag(void **state) {
+        const struct fabric_options o = {.seed = 5,
+                                         .n_stacks = 9,
+                                         .slice_events = 50,
+                                         .max_processes = 1,
+                                         .max_threads = 1,
+                                         .sample_bytes = 4096};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        struct query *q = NULL;
+        struct err e = {0};
+
+        (void)state;
+        fabric_run(f, 100);
+        trace_put_tally(fabric_writer(f),
+                        &(struct trace_tally){.time_ns = fabric_now_ns(f), .n_allocs = 7777});
+        fabric_run(f, 200);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        assert_int_equal(query_view(q)->n_tallies, 1);
+        assert_false(is_tallied(q));
+        fabric_end(f);
+        assert_int_equal(query_refresh(q, &e), 1);
+        assert_true(is_tallied(q));
+        query_free(q);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_steps),      cmocka_unit_test(test_bytes),
                 cmocka_unit_test(test_taken_back), cmocka_unit_test(test_cost),
-                cmocka_unit_test(test_shared),
+                cmocka_unit_test(test_shared),     cmocka_unit_test(test_counts_lag),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

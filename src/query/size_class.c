@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes of sizes: four a doubling, so that none is wider than a quarter of what it holds. */
+/* Classes of sizes and lifetimes. Sizes: four a doubling, so that none is wider than a quarter of what it holds. */
 #include "query/query.h"
 
 void query_size_class(uint64_t size_bytes, uint64_t *ret_min_bytes, uint64_t *ret_max_bytes) {
@@ -16,4 +16,13 @@ void query_size_class(uint64_t size_bytes, uint64_t *ret_min_bytes, uint64_t *re
         *ret_max_bytes = *ret_min_bytes - 1 + step;
         if (*ret_max_bytes < *ret_min_bytes) /* the last class ends with the numbers */
                 *ret_max_bytes = UINT64_MAX;
+}
+
+void query_lifetime_class(uint64_t lifetime_ns, uint64_t *ret_min_ns, uint64_t *ret_max_ns) {
+        unsigned b = 0;
+
+        while (b + 1 < TRACE_N_LIFE_BUCKETS && lifetime_ns >= 1000ull << 2 * (b + 1))
+                b++;
+        *ret_min_ns = b ? 1000ull << 2 * b : 0;
+        *ret_max_ns = b + 1 < TRACE_N_LIFE_BUCKETS ? 1000ull << 2 * (b + 1) : UINT64_MAX;
 }

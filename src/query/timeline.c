@@ -3,6 +3,7 @@
 #include "query/timeline.h"
 
 #include "base/units.h"
+#include "query/mapped_answer.h"
 #include "query/pick.h"
 #include "query/process_sum.h"
 #include "query/query_internal.h"
@@ -361,7 +362,9 @@ int query_timeline(struct query *q, const struct query_scope *scope, size_t n_co
                                 t.from_ns + (uint64_t)((__uint128_t)span_ns * (i + 1) / n_columns),
                         .low_live_bytes = UINT64_MAX};
         }
-        if (pick)
+        if (scope->of_mappings)
+                r = mapped_draw(&t, pick, reterr);
+        else if (pick)
                 r = timeline_draw_picked(&t, pick, reterr);
         else
                 draw_all(&t);

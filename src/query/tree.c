@@ -8,6 +8,7 @@
 #include "query/path_weights.h"
 #include "query/query_internal.h"
 #include "query/search_pattern.h"
+#include "query/spent_time.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 
@@ -431,8 +432,11 @@ static void growing_init(struct growing *g, struct query *q, const struct query_
         *g = (struct growing){
                 .q = q, .o = o, .rows = rows, .n_rows = n_rows, .bud_of = new_numbers(n_rows)};
         call_paths_init(&g->paths, q, merge_of(o->merge), o->is_full);
-        if (o->merge == QUERY_MERGE_ASKER || o->with_lines)
-                call_paths_init(&g->lines, q, CALL_PATH_BY_LINE, o->is_full);
+        g->paths.is_of_time = query_metric_time(o->metric);
+        if (o->merge != QUERY_MERGE_ASKER && !o->with_lines)
+                return;
+        call_paths_init(&g->lines, q, CALL_PATH_BY_LINE, o->is_full);
+        g->lines.is_of_time = g->paths.is_of_time;
 }
 
 static void growing_done(struct growing *g) {

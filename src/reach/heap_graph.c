@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What a graph has, in its bytes. */
+enum { GRAPH_HAS_SEQS = 1, GRAPH_HAS_HEADS = 2 };
+
 void heap_graph_done(struct heap_graph *h) {
         for (uint32_t i = 0; h->owners && i < h->n_owners; i++)
                 free(h->owners[i].name);
@@ -13,6 +16,7 @@ void heap_graph_done(struct heap_graph *h) {
         free(h->types);
         free(h->type_of);
         free(h->containers);
+        free(h->heads);
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
@@ -116,11 +120,31 @@ static void encode_containers(const struct heap_graph *h, bytes_buf *b) {
                 buf_varint(b, h->containers[i].room);
 }
 
+/* Column by column: most tasks of a program are in the same state. */
+static void encode_heads(const struct heap_graph *h, bytes_buf *b) {
+        uint32_t next = 0;
+
+        buf_varint(b, h->n_heads);
+        buf_varint(b, h->n_unkept_heads);
+        for (uint32_t i = 0; i < h->n_heads; i++) {
+                buf_varint(b, h->heads[i].block - next);
+                next = h->heads[i].block + 1;
+        }
+        for (unsigned k = 0; k < HEAP_HEAD_WORDS; k++) {
+                uint64_t before = 0;
+
+                for (uint32_t i = 0; i < h->n_heads; i++) {
+                        buf_varint(b, bytes_zigzag((int64_t)(h->heads[i].words[k] - before)));
+                        before = h->heads[i].words[k];
+                }
+        }
+}
+
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);
         buf_varint(ret, h->n_owners);
-        buf_varint(ret, h->seqs != NULL);
+        buf_varint(ret, (h->seqs ? GRAPH_HAS_SEQS : 0) | (h->n_heads ? GRAPH_HAS_HEADS : 0));
         buf_varint(ret, h->pause_ns);
         buf_varint(ret, h->unread_bytes);
         buf_varint(ret, h->n_unsettled);
@@ -130,6 +154,8 @@ void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         encode_edges(&h->graph, ret);
         encode_types(h, ret);
         encode_containers(h, ret);
+        if (h->n_heads)
+                encode_heads(h, ret);
 }
 
 void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret) {
@@ -356,6 +382,34 @@ static bool decode_containers(struct bytes_reader *r, struct heap_graph *h) {
         return !r->bad;
 }
 
+static bool decode_heads(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n = bytes_varint(r), n_unkept = bytes_varint(r), next = 0;
+
+        if (r->bad || n == 0 || n > HEAP_MAX_HEADS || n > h->graph.n_blocks || n > bytes_left(r) ||
+            n_unkept > UINT32_MAX)
+                return false;
+        h->n_heads = (uint32_t)n;
+        h->n_unkept_heads = (uint32_t)n_unkept;
+        h->heads = calloc(n, sizeof(*h->heads));
+        if (!h->heads)
+                return false;
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t gap = bytes_varint(r);
+
+                if (gap >= h->graph.n_blocks || next + gap >= h->graph.n_blocks)
+                        return false;
+                h->heads[i].block = (uint32_t)(next + gap);
+                next += gap + 1;
+        }
+        for (unsigned k = 0; k < HEAP_HEAD_WORDS; k++) {
+                uint64_t word = 0;
+
+                for (uint64_t i = 0; i < n; i++)
+                        h->heads[i].words[k] = word += (uint64_t)bytes_unzigzag(bytes_varint(r));
+        }
+        return !r->bad;
+}
+
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
         size_t n_owners = MAX(h->n_owners, 1u);
@@ -370,14 +424,16 @@ static bool allocate(struct heap_graph *h, bool has_seqs) {
 
 static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         uint64_t n_blocks = bytes_varint(r), n_roots = bytes_varint(r), n_owners = bytes_varint(r);
-        uint64_t has_seqs = bytes_varint(r), n_unsettled;
+        uint64_t has = bytes_varint(r), n_unsettled;
+        bool has_seqs = has & GRAPH_HAS_SEQS, has_heads = has & GRAPH_HAS_HEADS;
 
         h->pause_ns = bytes_varint(r);
         h->unread_bytes = bytes_varint(r);
         n_unsettled = bytes_varint(r);
         if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) ||
-            n_owners > bytes_left(r) || has_seqs > 1 || n_blocks >= REACH_MAX_BLOCKS ||
-            n_roots >= REACH_MAX_BLOCKS || n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
+            n_owners > bytes_left(r) || has > (GRAPH_HAS_SEQS | GRAPH_HAS_HEADS) ||
+            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS ||
+            n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
                 return false;
         h->graph.n_blocks = (uint32_t)n_blocks;
         h->graph.n_roots = (uint32_t)n_roots;
@@ -385,7 +441,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         h->n_owners = (uint32_t)n_owners;
         return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
                decode_roots(r, h) && decode_edges(r, &h->graph) && decode_types(r, h) &&
-               decode_containers(r, h) && decode_places(r, h) && !r->bad && !bytes_left(r);
+               decode_containers(r, h) && (!has_heads || decode_heads(r, h)) &&
+               decode_places(r, h) && !r->bad && !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

@@ -66,6 +66,14 @@ struct heap_container {
         uint64_t used, room; /* used may be more than room in a chained table alone */
 };
 
+/* The first words of a block that may be a task (docs/tasks.md): one of them points to a table of functions, or the first two are code. */
+enum { HEAP_HEAD_WORDS = 8, HEAP_MAX_HEADS = 1 << 20 };
+
+struct heap_head {
+        uint32_t block;
+        uint64_t words[HEAP_HEAD_WORDS]; /* 0 behind the block's end */
+};
+
 struct heap_graph {
         struct reach_graph graph; /* its arrays are owned, blocks and roots too */
         struct reach_block *
@@ -81,6 +89,9 @@ struct heap_graph {
                 type_of; /* of each block: its type's number + 1; 0: none is known. NULL: of none */
         struct heap_container *containers; /* by block, one of a block at most */
         uint32_t n_containers;
+        struct heap_head *heads; /* by block */
+        uint32_t n_heads;
+        uint32_t n_unkept_heads; /* beyond HEAP_MAX_HEADS */
         uint64_t *
                 seqs; /* of each block: which allocation it is, or HEAP_NO_SEQ; NULL where nobody counted */
         uint64_t pause_ns;     /* so long did the program stand still */

@@ -43,6 +43,13 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
                 assert_int_equal(a->containers[i].used, b->containers[i].used);
                 assert_int_equal(a->containers[i].room, b->containers[i].room);
         }
+        assert_int_equal(a->n_heads, b->n_heads);
+        assert_int_equal(a->n_unkept_heads, b->n_unkept_heads);
+        for (uint32_t i = 0; i < a->n_heads; i++) {
+                assert_int_equal(a->heads[i].block, b->heads[i].block);
+                assert_memory_equal(a->heads[i].words, b->heads[i].words,
+                                    sizeof(a->heads[i].words));
+        }
         for (uint32_t i = 0; i < a->n_owners; i++) {
                 assert_string_equal(a->owners[i].name, b->owners[i].name);
                 assert_int_equal(a->owners[i].base, b->owners[i].base);

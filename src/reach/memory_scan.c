@@ -30,6 +30,7 @@ struct share {
         VEC(reach_edge) edges;
         VEC(uint64_t) root_words; /* where the edges of roots are */
         container_hint_list hints;
+        heap_head_list heads;
         struct map constants; /* by address: is it a table of functions? */
         uint64_t read_bytes, unread_bytes;
 };
@@ -209,26 +210,57 @@ static void scan_memory(struct scanning *c, struct share *share, struct window *
         }
 }
 
-static uint64_t find_table(struct scanning *c, struct share *share, struct window *w,
-                           uint64_t begin, uint64_t end) {
+/* A block's first words, as many as it has; the window may end among them. */
+static size_t first_words(struct scanning *c, struct window *w, uint64_t begin, uint64_t end,
+                          uint64_t ret[HEAP_HEAD_WORDS]) {
+        size_t wanted = (size_t)MIN((end - begin) / sizeof(uint64_t), (uint64_t)HEAP_HEAD_WORDS);
         const uint64_t *words;
-        size_t n = begin < end ? window_words(c, w, begin, end, &words) : 0;
+        size_t n = wanted ? MIN(window_words(c, w, begin, end, &words), wanted) : 0;
 
+        memset(ret, 0, HEAP_HEAD_WORDS * sizeof(ret[0]));
+        if (n)
+                memcpy(ret, words, n * sizeof(ret[0]));
+        if (n < wanted) {
+                const struct reach_memory *m = c->s->memory;
+
+                n = m->read(m->ctx, begin, ret, wanted * sizeof(ret[0])) / sizeof(ret[0]);
+        }
+        return n;
+}
+
+/* VTABLE_CXX and VTABLE_OTHER tell what the block is. Of a class the table comes early. */
+static uint64_t find_table(struct scanning *c, struct share *share, const uint64_t *words, size_t n,
+                           unsigned *ret_kind) {
         for (size_t i = 0; i < MIN(n, (size_t)VTABLE_LOOK_WORDS); i++) {
                 unsigned kind = table_kind(c, share, words[i]);
 
-                if (kind == 1 + VTABLE_CXX || kind == 1 + VTABLE_OTHER)
+                if ((kind == 1 + VTABLE_CXX && i < VTABLE_CXX_WORDS) || kind == 1 + VTABLE_OTHER) {
+                        *ret_kind = kind;
                         return words[i];
+                }
         }
         return 0;
 }
 
+/* A frame of a coroutine begins with what resumes it, which is nothing when it has ended, and what destroys it. */
+static bool begins_with_code(const struct reach_memory *m, const uint64_t *words, size_t n) {
+        return n > 1 && words[1] && m->is_code(m->ctx, words[1]) &&
+               (!words[0] || m->is_code(m->ctx, words[0]));
+}
+
 static void note_own(struct scanning *c, struct share *share, struct window *w, uint32_t node,
                      uint64_t begin, uint64_t end) {
-        uint64_t table = find_table(c, share, w, begin, end);
+        const struct reach_memory *m = c->s->memory;
+        struct heap_head head = {.block = node};
+        size_t n = m->is_constant && m->is_code ? first_words(c, w, begin, end, head.words) : 0;
+        unsigned kind = 0;
+        uint64_t table = find_table(c, share, head.words, n, &kind);
 
         if (table)
                 __atomic_store_n(&c->s->tables[node], table, __ATOMIC_RELAXED);
+        if (c->s->wants_heads &&
+            (kind == 1 + VTABLE_OTHER || (!table && begins_with_code(m, head.words, n))))
+                vec_push(&share->heads, head);
 }
 
 static void scan_node(struct scanning *c, struct share *share, struct window *w, uint32_t node) {
@@ -331,8 +363,15 @@ static int join(struct scanning *c, struct reach_scanned *ret) {
                                share->hints.n * sizeof(share->hints.items[0]));
                         ret->hints.n += share->hints.n;
                 }
+                if (share->heads.n) {
+                        vec_reserve(&ret->heads, share->heads.n);
+                        memcpy(ret->heads.items + ret->heads.n, share->heads.items,
+                               share->heads.n * sizeof(share->heads.items[0]));
+                        ret->heads.n += share->heads.n;
+                }
                 vec_free(&share->edges);
                 vec_free(&share->hints);
+                vec_free(&share->heads);
                 ret->read_bytes += share->read_bytes;
                 ret->unread_bytes += share->unread_bytes;
         }
@@ -367,6 +406,7 @@ int reach_scan(const struct reach_scan *s, struct reach_scanned *ret) {
                 vec_free(&c.shares[i].edges);
                 vec_free(&c.shares[i].root_words);
                 vec_free(&c.shares[i].hints);
+                vec_free(&c.shares[i].heads);
                 map_done(&c.shares[i].constants);
         }
         free(c.shares);
@@ -379,5 +419,6 @@ void reach_scanned_done(struct reach_scanned *s) {
         reach_graph_done(&s->graph);
         free(s->root_words);
         vec_free(&s->hints);
+        vec_free(&s->heads);
         s->root_words = NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "reach/heap_graph.h"
 #include "reach/reach_graph.h"
 
 /* That a block may be a container's, as one holder of it says (containers.h); what a and b are depends on the kind. */
@@ -18,6 +19,7 @@ struct container_hint {
 };
 
 typedef VEC(struct container_hint) container_hint_list;
+typedef VEC(struct heap_head) heap_head_list;
 
 struct reach_memory {
         /* Up to the first byte that cannot be read; how many. Called by several threads. */
@@ -41,6 +43,7 @@ struct reach_scan {
          * pointer to the block; 0: none. Zeros before. NULL: nobody asks. */
         uint64_t *tables;
         bool wants_hints;             /* of containers */
+        bool wants_heads;             /* of blocks that may be tasks; only with tables */
         bool has_exact_sizes;         /* blocks with a site are as large as was asked for */
         const atomic_bool *is_over;   /* true: give up with -ECANCELED. NULL: never */
         _Atomic uint64_t *done_bytes; /* how far it is, for a progress line; NULL: nobody asks */
@@ -51,6 +54,7 @@ struct reach_scanned {
         uint64_t *
                 root_words; /* of each edge of a root, in their order: the address of the word that points; of registers, 8 times their number */
         container_hint_list hints; /* if they are wanted */
+        heap_head_list heads;      /* the same; by block */
         uint64_t read_bytes, unread_bytes;
 };
 

@@ -109,6 +109,16 @@ static bool has_cxx(const struct maps *maps, const struct heap_graph *h) {
         return false;
 }
 
+/* ---- heads ----------------------------------------------------------------------------------------------- */
+
+/* Of too many the first ones: how many others there are is told. */
+static void keep_heads(heap_head_list *from, struct heap_graph *h) {
+        h->n_heads = (uint32_t)MIN(from->n, (size_t)HEAP_MAX_HEADS);
+        h->n_unkept_heads = (uint32_t)(from->n - h->n_heads);
+        h->heads = from->items;
+        *from = (heap_head_list){0};
+}
+
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
 static int scan_image(const struct process_graph *p, struct process_image *image,
@@ -129,6 +139,7 @@ static int scan_image(const struct process_graph *p, struct process_image *image
                                   .blocks = blocks,
                                   .n_blocks = n_blocks,
                                   .wants_hints = true,
+                                  .wants_heads = true,
                                   .has_exact_sizes = p->has_seqs,
                                   .is_over = p->is_over,
                                   .done_bytes = p->done_bytes};
@@ -148,6 +159,8 @@ static int scan_image(const struct process_graph *p, struct process_image *image
         if (r == 0)
                 r = containers_find(&memory, blocks, n_blocks, has_cxx(&image->maps, ret),
                                     &scanned.hints, ret);
+        if (r == 0)
+                keep_heads(&scanned.heads, ret);
         free(scan.tables);
         reach_scanned_done(&scanned);
         process_roots_done(&roots);

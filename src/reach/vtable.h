@@ -6,7 +6,8 @@
 #include "reach/memory_scan.h"
 
 enum {
-        VTABLE_LOOK_WORDS = 4, /* of a block: a task's table comes behind its state and its link */
+        VTABLE_LOOK_WORDS = 6, /* of a block: a task's table comes behind its state and its links */
+        VTABLE_CXX_WORDS = 4,  /* a class's before it */
         VTABLE_MAX_NAME = 512,
 };
 

@@ -153,18 +153,6 @@ void admission_foresee(struct recorder *r) {
         patch_plan_done(&plan);
 }
 
-void admission_note_unpatched(struct recorder *r, const struct image *one) {
-        uint32_t n =
-                atomic_load_explicit(&shm_process(r->config->shm, one->process_idx)->n_unpatched,
-                                     memory_order_relaxed);
-
-        if (n && one->is_guest)
-                recorder_note(
-                        r,
-                        "pid %d: %u functions of allocators linked into it could not be hooked: blocks may be missing",
-                        (int)one->pid, n);
-}
-
 /* It is recorded already and has opened objects, which may bring an allocator. It waits for the answer. */
 static void admission_plan_again(struct recorder *r, struct rendezvous_guest *guest) {
         struct image *one = images_find_pid(&r->images, guest->pid);
@@ -207,10 +195,13 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         recorder_watch_image(r, one);
         images_sample(&r->images, one, recorder_now_ns(r), 0, 0);
         one->is_older = r->config->options->attached && guest->pid == r->config->target;
-        if (one->is_older)
+        if (one->is_older) {
+                /* before its first figures, which would pass for all it has */
+                priors_write(&r->priors, r->writer, one->trace_process);
                 recorder_note(
                         r, "attached to pid %d while it ran: blocks allocated earlier are not seen",
                         (int)guest->pid);
+        }
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         one->is_nameless = plan.is_nameless;
         one->has_exported = plan.has_exported;
@@ -275,22 +266,24 @@ static struct recorder_unreported *admission_find_unreported(struct recorder *r,
         for (size_t i = 0; i < r->unreported.n; i++)
                 if (r->unreported.items[i].pid == pid)
                         return &r->unreported.items[i];
-        vec_push(&r->unreported,
-                 (struct recorder_unreported){pid, recorder_now_ns(r), proc_cpu_ns(pid), 0, false});
+        vec_push(&r->unreported, ((struct recorder_unreported){.pid = pid,
+                                                               .since_ns = recorder_now_ns(r),
+                                                               .able_since_ns = recorder_now_ns(r),
+                                                               .cpu_ns = proc_cpu_ns(pid)}));
         return &r->unreported.items[r->unreported.n - 1];
 }
 
 /* A descendant may take 300 ms to report, of time in which it could: one that stands in line for a processor has not
  * had them, and of a recorder that was not there itself nobody knows what it missed. */
 static bool admission_may_report(struct recorder *r, struct recorder_unreported *s) {
-        uint64_t waited_ns = recorder_now_ns(r) - s->since_ns;
-        uint64_t cpu_ns = proc_cpu_ns(s->pid) - s->cpu_ns;
-        bool is_in_line = proc_state(s->pid) == 'R' && cpu_ns < STRAY_PATIENCE_NS;
+        uint64_t now_ns = recorder_now_ns(r), cpu_ns = proc_cpu_ns(s->pid) - s->cpu_ns;
 
+        if (proc_state(s->pid) == 'R' && cpu_ns < STRAY_PATIENCE_NS)
+                s->able_since_ns = now_ns;
         s->n_looks++;
-        if (waited_ns >= STRAY_PATIENCE_MAX_NS)
+        if (now_ns - s->since_ns >= STRAY_PATIENCE_MAX_NS)
                 return false;
-        return waited_ns < STRAY_PATIENCE_NS || s->n_looks < STRAY_LOOKS_MIN || is_in_line;
+        return now_ns - s->able_since_ns < STRAY_PATIENCE_NS || s->n_looks < STRAY_LOOKS_MIN;
 }
 
 /* They may be anybody's processes: no exec takes that long. */
@@ -310,6 +303,8 @@ bool admission_awaits_unreported(struct recorder *r) {
         bool may_report;
 
         unreported_find(&found, &n_unclear, r->config->rendezvous->env, r->images.began_s - 1);
+        if (r->config->options->attached)
+                unreported_find_heirs(&found, r->images.began_s - 1);
         may_report = admission_awaits_unclear(r, n_unclear);
         for (size_t i = 0; i < found.n; i++) {
                 struct recorder_unreported *s;
@@ -329,7 +324,9 @@ bool admission_awaits_unreported(struct recorder *r) {
                 proc_comm(s->pid, s->pid, name);
                 recorder_note(
                         r,
-                        "pid %d (%s) not followed: it never reported; it may be static or privileged",
+                        r->config->options->attached
+                                ? "pid %d (%s) did not report within its time: what it allocates may be missing"
+                                : "pid %d (%s) not followed: it never reported; it may be static or privileged",
                         (int)s->pid, name);
         }
         vec_free(&found);

@@ -13,9 +13,6 @@ void admission_end_silence(struct recorder *r);
 /* At the end: how many programs went unrecorded because they waited in vain, beside those that were named. */
 void admission_note_unheard(struct recorder *r);
 
-/* At an image's end: functions of its own allocators that were planned for and could not be written to. */
-void admission_note_unpatched(struct recorder *r, const struct image *one);
-
 /* Before a process is attached to: what its files have is read beforehand, so that it does not wait for that. */
 void admission_foresee(struct recorder *r);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs that nobody asks for (recorder_graph.h): every so often, and once when memory becomes scarce, while a copy of the program still fits.
+/* Graphs that nobody asks for (recorder_graph.h): every so often, once when the kernel begins to press for
+ * memory, and once when it becomes scarce, while a copy of the program still fits.
  * A part of the recorder. */
 #pragma once
 
@@ -7,6 +8,9 @@
 
 /* Somebody sent the signal that means it. */
 void recorder_graph_on_signal(struct recorder *r);
+
+/* The program was killed for lack of memory: why there is no graph, where one was wanted. */
+void recorder_note_no_graph(struct recorder *r);
 
 /* A row of the observers. */
 uint64_t recorder_schedule_graphs(void *recorder, uint64_t now_ns);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/system_clock.h"
 #include "pipeline/pipeline.h"
 #include "record/allocator_shares.h"
 #include "record/proc.h"
@@ -23,11 +23,8 @@ enum { LIFE_MAX_ANCESTORS = 64 };
 #define TITLE_MAX_NS 60000000000ull
 
 void images_init(struct images *l, struct trace_writer *w, const struct known_files *names) {
-        struct timespec now;
-
         memset(l, 0, sizeof(*l));
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        l->began_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+        l->began_s = (double)clock_ns(CLOCK_BOOTTIME) / 1e9;
         l->writer = w;
         l->names = names;
 }
@@ -364,7 +361,8 @@ void images_sample(struct images *l, struct image *one, uint64_t now_ns, uint64_
         s.major_faults = m.major_faults;
         s.cpu_ns = m.cpu_ns;
         one->runtime_bytes = MAX(one->runtime_bytes, s.runtime_bytes);
-        one->peak_rss_bytes = MAX(one->peak_rss_bytes, s.anon_bytes + s.file_bytes + s.shmem_bytes);
+        one->rss_bytes = s.anon_bytes + s.file_bytes + s.shmem_bytes;
+        one->peak_rss_bytes = MAX(one->peak_rss_bytes, one->rss_bytes);
         /* The kernel's own mark sees what lay between two samples, silt's memory with it. */
         if (m.peak_bytes > s.runtime_bytes)
                 one->peak_rss_bytes = MAX(one->peak_rss_bytes, m.peak_bytes - s.runtime_bytes);

@@ -12,6 +12,7 @@
 #include "record/oom.h"
 #include "record/own_pages.h"
 #include "record/ranges.h"
+#include "resident/resident_smaps.h"
 #include "trace/model.h"
 
 struct known_files;
@@ -23,6 +24,13 @@ struct image_cost {
         uint64_t before_cpu_ns; /* not counted */
         uint64_t cpu_ns, sample_ns, count_ns, n_samples;
         bool is_seen;
+};
+
+/* Bills of it: when the last was, and how large it had been by then. */
+struct image_bill {
+        uint64_t last_ns, high_bytes;
+        uint32_t n_bills;
+        VEC(struct smaps_range) heap; /* where the last one saw an allocator's pages */
 };
 
 struct image {
@@ -48,7 +56,7 @@ struct image {
         bool is_ending;   /* end_process was called; waiting for its last events */
         bool is_over;
         bool runs_unseen; /* it said what it is about to become, which is not seen */
-        uint64_t peak_rss_bytes, runtime_bytes;
+        uint64_t rss_bytes, peak_rss_bytes, runtime_bytes; /* by the last sample; the highest */
         uint64_t n_faults; /* by the last sample: new pages come by faults */
         /* looks at its pages: the next one, and what had happened by the last */
         uint64_t next_sample_ns; /* while it is young: besides those that all have together */
@@ -62,8 +70,11 @@ struct image {
         struct ranges mapped;           /* by itself */
         struct own_pages own_pages;     /* the look that found most; see limits_look */
         uint64_t looked_rest_bytes, next_own_pages_ns;
-        uint32_t n_own_pages_looks;
+        uint64_t looked_ns;         /* the last look, if nobody has judged it; 0: somebody has */
+        uint64_t unseen_told_bytes; /* 0: none */
+        uint32_t n_own_pages_looks, n_unpatched_told;
         struct image_cost cost;
+        struct image_bill bill;
         bool wants_look;              /* another one would tell more though nothing happens */
         struct trace_process_end end; /* ended, status and peak as far as known when it ended */
 };

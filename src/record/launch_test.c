@@ -23,6 +23,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "record/counter.h"
 #include "record/oom.h"
 #include "record/proc.h"
 #include "record/program_check.h"
@@ -419,6 +420,27 @@ static bool drop_arguments(void) {
         return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
+/* Measured from an earlier moment, the rate is the same; one from before the machine slept is not believed. */
+static void counter_rate_from_an_earlier_moment(void **state) {
+        struct counter_moment now = counter_moment(), earlier = now, slept;
+        double hz = (double)counter_hz(WIRE_CLOCK_COUNTER, &now), again;
+
+        (void)state;
+        assert_true(hz > 1e6);
+        while (counter_moment().ns - earlier.ns < 20000000)
+                ;
+        again = (double)counter_hz(WIRE_CLOCK_COUNTER, &earlier);
+        assert_true(again > hz * 0.99 && again < hz * 1.01);
+        slept = counter_moment();
+        slept.ns -= 3600000000000u;
+        again = (double)counter_hz(WIRE_CLOCK_COUNTER, &slept);
+        assert_true(again > hz * 0.99 && again < hz * 1.01);
+        slept = earlier; /* the clock stood still, the counter went on */
+        slept.ticks -= (uint64_t)hz * 3600;
+        again = (double)counter_hz(WIRE_CLOCK_COUNTER, &slept);
+        assert_true(again > hz * 0.99 && again < hz * 1.01);
+}
+
 static void unreported_in_the_middle_of_an_exec_are_unclear(void **state) {
         unreported found = {0};
         double since_s;
@@ -463,6 +485,7 @@ int main(void) {
                 cmocka_unit_test(stall_tells_stopped_from_slow),
                 cmocka_unit_test(stall_of_a_process),
                 cmocka_unit_test(silence_ends_and_is_counted),
+                cmocka_unit_test(counter_rate_from_an_earlier_moment),
                 cmocka_unit_test(unreported_in_the_middle_of_an_exec_are_unclear),
         };
 

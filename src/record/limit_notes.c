@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system_clock.h"
 #include "base/units.h"
 #include "patch/imprint.h"
 #include "patch/survey.h"
 #include "pipeline/pipeline.h"
 #include "record/control.h"
 #include "record/recorder_state.h"
+#include "record/shm.h"
 #include "trace/writer.h"
 
 #define MS 1000000ull
@@ -77,6 +79,56 @@ void limits_tell(const struct limits *l, struct control_message *m) {
         }
 }
 
+/* ---- what the runtime says itself --------------------------------------------------------------- */
+
+/* Once, of whichever process does it first. */
+static void note_unfollowed(struct recorder *r, const struct image *one) {
+        const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
+        uint32_t what = atomic_load_explicit(&p->unfollowed, memory_order_relaxed) & ~r->unfollowed;
+
+        r->unfollowed |= what;
+        if (what & WIRE_UNFOLLOWED_POOLS)
+                recorder_note(
+                        r,
+                        "pid %d uses pools (silt.h): a recording of samples does not follow the blocks in them, only the memory they are made of",
+                        (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_HEAPS)
+                recorder_note(
+                        r,
+                        "pid %d freed whole heaps: a recording of samples still counts the blocks in them as live, so live figures are too high",
+                        (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_OPENED)
+                recorder_note(
+                        r,
+                        "pid %d opened libraries that were not looked at for allocators: it had dropped privileges, or the recorder was late: blocks may be missing",
+                        (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_NAMESPACE)
+                recorder_note(
+                        r,
+                        "pid %d opened libraries in a separate namespace (dlmopen), with their own C library: what they allocate is missing",
+                        (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_CHILDREN)
+                recorder_note(
+                        r,
+                        "pid %d started programs that silt cannot enter (static, privileged) from children that share its memory (clone): their number is unknown",
+                        (int)one->pid);
+}
+
+/* Notes of one process add up. */
+static void note_unpatched(struct recorder *r, struct image *one) {
+        uint32_t n =
+                atomic_load_explicit(&shm_process(r->config->shm, one->process_idx)->n_unpatched,
+                                     memory_order_relaxed);
+
+        if (n <= one->n_unpatched_told || !one->is_guest)
+                return;
+        recorder_note(
+                r,
+                "pid %d: %u functions of allocators linked into it could not be hooked: blocks may be missing",
+                (int)one->pid, n - one->n_unpatched_told);
+        one->n_unpatched_told = n;
+}
+
 /* ---- memory that nothing explains ---------------------------------------------------------------- */
 
 static uint64_t saturating_sub(uint64_t a, double b) {
@@ -98,7 +150,8 @@ static bool is_material(uint64_t bytes, uint64_t of_bytes) {
         return bytes >= UNSEEN_MIN_BYTES && (double)bytes >= UNSEEN_MIN_SHARE * (double)of_bytes;
 }
 
-void limits_look(struct recorder *r, struct image *one, uint64_t now_ns) {
+/* Whether its memory asks for a closer look, and that look. */
+static void look_at_pages(struct recorder *r, struct image *one, uint64_t now_ns) {
         struct pipeline_totals totals;
         struct own_pages seen = {0};
         uint64_t rest_bytes, begin_ns, cost_ns;
@@ -113,12 +166,13 @@ void limits_look(struct recorder *r, struct image *one, uint64_t now_ns) {
         if (!is_material(rest_bytes, one->anon_bytes) ||
             (double)rest_bytes < LOOK_GROWTH * (double)one->looked_rest_bytes)
                 return;
-        begin_ns = recorder_now_ns(r);
+        begin_ns = clock_thread_cpu_ns(); /* waiting for a turn costs the target nothing */
         one->looked_rest_bytes = rest_bytes;
         one->n_own_pages_looks++;
         if (!own_pages_look(&seen, one->pid))
                 return;
-        cost_ns = recorder_now_ns(r) - begin_ns;
+        one->looked_ns = recorder_now_ns(r);
+        cost_ns = clock_thread_cpu_ns() - begin_ns;
         one->next_own_pages_ns = now_ns + MAX(cost_ns * LOOK_COST_SHARE, LOOK_PAUSE_NS);
         recorder_log(r, "pid %d: blocks do not account for %s: examined its mappings in %s",
                      (int)one->pid, unit_bytes(&a, rest_bytes), unit_duration(&b, cost_ns));
@@ -138,22 +192,43 @@ void limits_take_mapping(void *ctx, uint32_t process_idx, uint64_t begin, uint64
                 ranges_add(&one->mapped, begin, end);
 }
 
-/* What came since the last look is left out: the next would have seen it. */
-static uint64_t judge_unseen(struct recorder *r, const struct image *one,
-                             const struct pipeline_totals *totals) {
+/* What came since the last look is left out: the next would have seen it. Told again only if it is so many times more. */
+static void judge_unseen(struct recorder *r, struct image *one,
+                         const struct pipeline_totals *totals, double growth) {
         uint64_t held_bytes = own_pages_unmapped_bytes(&one->own_pages, &one->mapped), bytes;
         struct unit_text a, b;
 
         if (one->mapped.is_full)
-                return 0;
+                return;
         bytes = unexplained_bytes(one, held_bytes, totals);
-        if (!is_material(bytes, one->own_pages.anon_bytes))
-                return 0;
+        if (!is_material(bytes, one->own_pages.anon_bytes) ||
+            (double)bytes <= growth * (double)one->unseen_told_bytes)
+                return;
+        if (one->unseen_told_bytes)
+                r->limits.of[LIMIT_UNSEEN].n--; /* it is the same, and larger */
+        one->unseen_told_bytes = bytes;
         recorder_limit(
                 r, LIMIT_UNSEEN, one, bytes, 0,
                 "silt did not see who allocated %s of the %s resident in pid %d: they are not blocks, mappings, stacks or files",
                 unit_bytes(&a, bytes), unit_bytes(&b, one->own_pages.anon_bytes), (int)one->pid);
-        return bytes;
+}
+
+/* As soon as all that was mapped by the time of the last look is known, and what threads had just mapped then. */
+static void judge_pages(struct recorder *r, struct image *one) {
+        struct pipeline_totals totals;
+
+        if (!one->looked_ns || pipeline_final_ns(r->pipeline) < one->looked_ns + LOOK_PAUSE_NS ||
+            !pipeline_get_totals(r->pipeline, one->trace_process, &totals))
+                return;
+        one->looked_ns = 0;
+        judge_unseen(r, one, &totals, LOOK_GROWTH);
+}
+
+void limits_look(struct recorder *r, struct image *one, uint64_t now_ns) {
+        note_unpatched(r, one);
+        note_unfollowed(r, one);
+        judge_pages(r, one);
+        look_at_pages(r, one, now_ns);
 }
 
 /* ---- allocators ---------------------------------------------------------------------------------- */
@@ -195,7 +270,7 @@ static void judge_imprint(struct recorder *r, const struct image *one,
         const char *name;
 
         if ((one->has_exported && !is_much) || !is_news(r, one->exe) ||
-            imprint_read(one->exe, &i, NULL) < 0)
+            known_files_imprint(&r->patches, one->exe, &i) < 0)
                 return;
         for (unsigned k = 0; !has_names && (name = imprint_allocator(&i, k)); k++)
                 tell_unhooked(r, one, totals, name, imprint_version(&i, name),
@@ -253,9 +328,12 @@ static void judge_unpaired(struct recorder *r, const struct image *one,
 }
 
 void limits_judge(struct recorder *r, struct image *one, const struct pipeline_totals *totals) {
+        note_unpatched(r, one);
+        note_unfollowed(r, one);
         judge_allocators(r, one, totals);
-        judge_unseen(r, one, totals);
+        judge_unseen(r, one, totals, 1);
         judge_unpaired(r, one, totals);
         own_pages_done(&one->own_pages);
         ranges_done(&one->mapped);
+        vec_free(&one->bill.heap);
 }

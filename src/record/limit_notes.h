@@ -27,7 +27,8 @@ struct limits {
 /* A note was made: if it tells of a limit, the closing words tell of it too. */
 void limits_hear(struct limits *l, const char *note);
 
-/* Of a process that was just sampled: whether its memory asks for a closer look. */
+/* Of a process that was just sampled: what is known is told, as neither it nor the recorder may come to an end, and its memory is
+ * looked at closely if need be. */
 void limits_look(struct recorder *r, struct image *one, uint64_t now_ns);
 
 /* pipeline_calls.on_mapping: what a program maps itself is seen, whatever it keeps there. */

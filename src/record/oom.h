@@ -12,7 +12,7 @@
 enum { OOM_N_COUNTERS = 8 };
 
 struct oom_counter {
-        char path[512];   /* file with the counter */
+        char path[640];   /* file with the counter */
         uint64_t n_kills; /* before the watch began, and those that are accounted for */
 };
 

@@ -3,19 +3,17 @@
 
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "record/proc.h"
 
 void prior_ask_kernel(pid_t pid, struct control_prior *ret) {
         double started_s = proc_started_s(pid), age_s;
         struct proc_memory memory;
-        struct timespec now;
 
         *ret = (struct control_prior){0};
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        age_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - started_s;
+        age_s = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - started_s;
         if (started_s >= 0 && age_s > 0)
                 ret->age_ns = (uint64_t)(age_s * 1e9);
         if (proc_memory(pid, &memory))
@@ -74,7 +72,8 @@ void prior_tell(int control_fd, const struct control_prior *kernel, const struct
                 send_prior(control_fd, kernel);
 }
 
-void prior_write(struct trace_writer *w, uint32_t trace_process, const struct control_prior *x) {
+static void prior_write(struct trace_writer *w, uint32_t trace_process,
+                        const struct control_prior *x) {
         char name[sizeof(x->allocator)];
 
         snprintf(name, sizeof(name), "%s", x->allocator);
@@ -88,4 +87,15 @@ void prior_write(struct trace_writer *w, uint32_t trace_process, const struct co
                                                  .n_mapped = x->n_mapped,
                                                  .n_arenas = x->n_arenas,
                                                  .allocator = name});
+}
+
+void priors_keep(struct priors *p, const struct control_prior *x) {
+        if (p->n < PRIORS_MAX)
+                p->items[p->n++] = *x;
+}
+
+void priors_write(struct priors *p, struct trace_writer *w, uint32_t trace_process) {
+        for (size_t i = 0; i < p->n; i++)
+                prior_write(w, trace_process, &p->items[i]);
+        p->n = 0;
 }

@@ -12,9 +12,14 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/system_clock.h"
 #include "base/vec.h"
 
-enum { PROC_MAX_CMDLINE_BYTES = 256 * 1024 };
+enum {
+        PROC_MAX_CMDLINE_BYTES = 256 * 1024,
+        PROC_COMM_BYTES = 15,
+        PROC_KTHREAD = 0x200000, /* of the kernel's flags: PF_KTHREAD */
+};
 
 /* A program that writes a title over its arguments (redis-server, nginx, postgres) leaves one text of several words, and
  * nothing behind it. */
@@ -147,12 +152,9 @@ char proc_state(pid_t pid) {
 }
 
 uint64_t proc_cpu_ns(pid_t pid) {
-        struct timespec used;
         clockid_t clock;
 
-        if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-                return 0;
-        return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+        return clock_getcpuclockid(pid, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
 bool proc_is_running(pid_t pid) {
@@ -231,6 +233,34 @@ bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]) {
         buf[strcspn(buf, "\n")] = 0;
         snprintf(ret_name, 17, "%.16s", buf);
         return true;
+}
+
+bool proc_is_called(pid_t pid, const char *name) {
+        char now[17], path[64], exe[4096];
+        ssize_t n;
+
+        if (!proc_comm(pid, pid, now))
+                return false;
+        if (strncmp(now, name, PROC_COMM_BYTES) == 0)
+                return true;
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid); /* it may have renamed itself */
+        n = readlink(path, exe, sizeof(exe) - 1);
+        exe[MAX(n, 0)] = 0;
+        return n > 0 &&
+               strncmp(strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe, name, PROC_COMM_BYTES) == 0;
+}
+
+bool proc_is_kernel(pid_t pid) {
+        char path[64], text[512];
+        const char *at;
+        unsigned flags;
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        if (fs_read_text(path, text, sizeof(text)) <= 0)
+                return false;
+        at = strrchr(text, ')');
+        return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+               (flags & PROC_KTHREAD);
 }
 
 /* Asked of the kernel and not of /proc, which may hide other users' processes. */

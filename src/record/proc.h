@@ -45,6 +45,8 @@ bool proc_end_status(pid_t pid, int *ret_wait_status);
 int proc_open_pagemap(pid_t pid, const char *exe);
 
 bool proc_comm(pid_t pid, pid_t tid, char ret_name[17]);
+bool proc_is_called(pid_t pid, const char *name); /* what the kernel called it when it was run */
+bool proc_is_kernel(pid_t pid);                   /* a thread of the kernel, no program */
 bool proc_thread_is_alive(pid_t pid, pid_t tid);
 bool proc_memory(pid_t pid, struct proc_memory *ret);
 uint64_t proc_peak_bytes(pid_t pid); /* highest resident size of its present image; 0 unknown */

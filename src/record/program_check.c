@@ -106,12 +106,10 @@ static const char *program_privilege(const char *path) {
         return NULL;
 }
 
-static bool program_is_musl(int fd, const Elf64_Phdr *interp) {
-        char path[64] = "";
-
-        if (fs_read_at(fd, path, MIN(interp->p_filesz, sizeof(path) - 1), interp->p_offset) < 0)
-                return false;
-        return strstr(path, "/ld-musl-") != NULL;
+static void program_read_loader(int fd, const Elf64_Phdr *interp, char ret[256]) {
+        memset(ret, 0, 256);
+        if (fs_read_at(fd, ret, MIN(interp->p_filesz, 255ul), interp->p_offset) < 0)
+                ret[0] = '\0';
 }
 
 static bool program_read_elf(int fd, const char *head, size_t n, struct checked_program *ret) {
@@ -131,7 +129,8 @@ static bool program_read_elf(int fd, const char *head, size_t n, struct checked_
                         break;
                 if (ph.p_type == PT_INTERP) {
                         ret->is_static = false;
-                        ret->is_musl = program_is_musl(fd, &ph);
+                        program_read_loader(fd, &ph, ret->loader);
+                        ret->is_musl = strstr(ret->loader, "/ld-musl-") != NULL;
                 }
         }
         return true;

@@ -19,6 +19,7 @@ struct checked_program {
         char path[4096];        /* the program as found */
         char interpreter[4096]; /* of a script, the program that is really entered; else "" */
         uint16_t machine;       /* ELF e_machine of what is entered */
+        char loader[256];       /* what the program names as its own; "" none */
         bool is_pie, has_symtab, is_static;
         bool is_musl; /* run by musl's loader */
 };

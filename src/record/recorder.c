@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/recorder.h"
+#include "base/system_clock.h"
 #include "record/graph_schedule.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -27,10 +27,13 @@
 #include "record/own_cost.h"
 #include "record/prior_message.h"
 #include "record/proc.h"
+#include "record/recorder_begin.h"
+#include "record/recorder_bill.h"
 #include "record/recorder_graph.h"
 #include "record/recorder_observers.h"
 #include "record/recorder_sample.h"
 #include "record/recorder_snapshots.h"
+#include "record/recorder_ticks.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
 
@@ -63,39 +66,6 @@ static uint32_t recorder_on_process(void *ctx, uint32_t process_idx, uint32_t pi
         return one->trace_process;
 }
 
-/* Once, of whichever process does it first. */
-static void recorder_note_unfollowed(struct recorder *r, const struct image *one) {
-        const struct wire_process *p = shm_process(r->config->shm, one->process_idx);
-        uint32_t what = atomic_load_explicit(&p->unfollowed, memory_order_relaxed) & ~r->unfollowed;
-
-        r->unfollowed |= what;
-        if (what & WIRE_UNFOLLOWED_POOLS)
-                recorder_note(
-                        r,
-                        "pid %d uses pools (silt.h): a recording of samples does not follow the blocks in them, only the memory they are made of",
-                        (int)one->pid);
-        if (what & WIRE_UNFOLLOWED_HEAPS)
-                recorder_note(
-                        r,
-                        "pid %d freed whole heaps: a recording of samples still counts the blocks in them as live, so live figures are too high",
-                        (int)one->pid);
-        if (what & WIRE_UNFOLLOWED_OPENED)
-                recorder_note(
-                        r,
-                        "pid %d opened libraries that were not looked at for allocators: it had dropped privileges, or the recorder was late: blocks may be missing",
-                        (int)one->pid);
-        if (what & WIRE_UNFOLLOWED_NAMESPACE)
-                recorder_note(
-                        r,
-                        "pid %d opened libraries in a separate namespace (dlmopen), with their own C library: what they allocate is missing",
-                        (int)one->pid);
-        if (what & WIRE_UNFOLLOWED_CHILDREN)
-                recorder_note(
-                        r,
-                        "pid %d started programs that silt cannot enter (static, privileged) from children that share its memory (clone): their number is unknown",
-                        (int)one->pid);
-}
-
 static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t process,
                                     uint64_t end_ns, const struct pipeline_totals *totals) {
         struct recorder *r = ctx;
@@ -116,8 +86,7 @@ static void recorder_on_process_end(void *ctx, uint32_t process_idx, uint32_t pr
                         r,
                         "pid %d not followed: the runtime could not start in it: too few descriptors, too little address space, or it ended at once",
                         (int)one->pid);
-        admission_note_unpatched(r, one);
-        recorder_note_unfollowed(r, one);
+        recorder_settle_ticks(r, one);
         limits_judge(r, one, totals);
         images_end(&r->images, one, end_ns, totals);
         recorder_log(r, "pid %d image %u: over, %llu allocations", (int)one->pid, one->image_number,
@@ -168,7 +137,10 @@ static void recorder_end_with_status(struct recorder *r, struct image *one, int 
         bool is_oom;
 
         if (WIFSIGNALED(wait_status)) {
-                is_oom = WTERMSIG(wait_status) == SIGKILL && oom_watch_take(&r->oom, "/proc");
+                is_oom = WTERMSIG(wait_status) == SIGKILL &&
+                         oom_watch_take(&r->oom, memory_roots()->proc);
+                if (is_oom && !one->is_ending)
+                        rooms_take_kill(r, one);
                 recorder_end_image(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
                                    WTERMSIG(wait_status));
         } else
@@ -253,8 +225,9 @@ static void recorder_take_control(struct recorder *r) {
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_PRIOR) {
                 const struct image *one = images_find_pid(&r->images, r->config->target);
 
+                priors_keep(&r->priors, &m.prior);
                 if (one)
-                        prior_write(r->writer, one->trace_process, &m.prior);
+                        priors_write(&r->priors, r->writer, one->trace_process);
         } else if (n == (ssize_t)sizeof(m) && m.kind == CONTROL_HELD) {
                 recorder_note(r, "held: %llu ns to %s", (unsigned long long)m.held_ns,
                               m.is_leaving ? "leave" : "attach");
@@ -302,7 +275,6 @@ static void recorder_count_waste(const struct recorder *r, struct control_messag
 void recorder_tell(struct recorder *r, enum control_kind kind) {
         struct control_message m = {.kind = kind};
         struct pipeline_stats stats;
-        struct timespec cpu;
         struct stat st;
 
         m.n_events = trace_writer_n_events(r->writer);
@@ -315,10 +287,10 @@ void recorder_tell(struct recorder *r, enum control_kind kind) {
         recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
         m.n_lost += stats.n_unslotted;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-        m.recorder_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+        m.recorder_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         memcpy(m.trouble, r->trouble, sizeof(m.trouble));
         limits_tell(&r->limits, &m);
+        recorder_tell_ticks(r, &m);
         (void)!send(r->config->control_fd, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -332,32 +304,10 @@ static void recorder_fail(struct recorder *r, const char *why) {
         _exit(1);
 }
 
-/* The file at the trace's path is still the one that was written. */
-static bool recorder_trace_is_there(const struct recorder *r) {
-        struct stat own, named;
-
-        return fstat(r->trace_fd, &own) == 0 && lstat(r->config->trace_path, &named) == 0 &&
-               own.st_dev == named.st_dev && own.st_ino == named.st_ino;
-}
-
 static void recorder_write_end(struct recorder *r) {
-        const struct run_options *o = r->config->options;
-        struct err e = {0};
-        int code;
-
         own_cost_judge_budget(r);
         own_cost_tell(r, recorder_now_ns(r));
-        code = trace_writer_finish(r->writer, &e);
-
-        if (!recorder_trace_is_there(r))
-                code = err_set(
-                        &e, -ENOENT,
-                        "'%s' was deleted or moved during the recording: there is nothing to report",
-                        r->config->trace_path);
-        else if (code == 0 && o->symbolize && !o->no_symbols)
-                code = o->symbolize(r->config->trace_path, &e);
-        if (code < 0)
-                snprintf(r->trouble, sizeof(r->trouble), "%.230s", e.text);
+        recorder_close_writer(r->config, r->writer, r->trace_fd, r->trouble, sizeof(r->trouble));
 }
 
 static void recorder_finish(struct recorder *r) {
@@ -376,6 +326,7 @@ static void recorder_finish(struct recorder *r) {
                         "%llu of the lost events may be of any process: there were more than %d threads or %d processes at once, or signal handlers interrupted each other inside silt",
                         (unsigned long long)stats.n_unslotted, WIRE_N_SLOTS, WIRE_N_PROCESSES);
         admission_note_unheard(r);
+        recorder_finish_ticks(r);
         r->end_ns = recorder_now_ns(r);
         pipeline_finish(r->pipeline, r->end_ns);
         while (r->images.list.n) {
@@ -383,11 +334,12 @@ static void recorder_finish(struct recorder *r) {
                 struct pipeline_totals totals = {0};
 
                 pipeline_get_totals(r->pipeline, one->trace_process, &totals);
-                recorder_note_unfollowed(r, one);
                 limits_judge(r, one, &totals);
                 images_end(&r->images, one, recorder_now_ns(r), &totals);
         }
         recorder_finish_graphs(r);
+        recorder_finish_bills(r);
+        rooms_end(r);
         recorder_close_snapshot_server(r);
         recorder_log_observers(r);
         recorder_write_end(r);
@@ -406,6 +358,8 @@ static void recorder_take_ready(struct recorder *r) {
                         admission_accept(r);
                 } else if (tag == TAG_CONTROL) {
                         recorder_take_control(r);
+                } else if (tag == TAG_TICKS) {
+                        observers_wake(&r->observers, OBSERVER_TICKS, 0);
                 } else if (tag == TAG_SNAPSHOT_SERVER) {
                         recorder_hear_snapshot_server(r);
                 } else {
@@ -431,6 +385,7 @@ static bool recorder_is_settled(const struct recorder *r) {
 static void recorder_tell_written(struct recorder *r) {
         own_cost_tell(r, recorder_now_ns(r));
         pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
+        trace_writer_settle(r->writer);
         r->target_is_written = true;
         recorder_tell(r, CONTROL_WRITTEN);
 }
@@ -442,9 +397,10 @@ static bool recorder_is_done(struct recorder *r) {
                 return true;
         if (!r->target_has_ended || (r->target_is_written && r->images.n_alive))
                 return false;
-        n_living = recorder_count_living(r);
-        if (!recorder_is_settled(r) || admission_awaits_unreported(r))
+        /* looking for others takes its time, in which one may come, allocate and be gone */
+        if (!recorder_is_settled(r) || admission_awaits_unreported(r) || !recorder_is_settled(r))
                 return false;
+        n_living = recorder_count_living(r);
         if (n_living && !r->target_is_written)
                 recorder_tell_written(r);
         return n_living == 0;
@@ -463,12 +419,15 @@ static void recorder_rest(struct recorder *r, size_t n_handled) {
                        r->config->rendezvous->n_callers || is_ending ||
                        recorder_awaits_snapshot(r) || r->leave_until_ns;
 
-        if (n_handled > 4096)
+        if (n_handled > 4096 || r->has_ended_one) /* what is in its rings is all that comes */
                 return;
         if (is_busy)
                 until_ns = MIN(until_ns, now_ns + BUSY_NAP_NS);
-        if (until_ns > now_ns)
-                watcher_sleep(r->watcher, until_ns - now_ns, recorder_has_work, r);
+        if (until_ns <= now_ns)
+                return;
+        trace_writer_settle(r->writer);
+        watcher_sleep(r->watcher, until_ns - now_ns, recorder_has_work, r);
+        r->worker.slept_ns += recorder_now_ns(r) - now_ns;
 }
 
 /* Ended here and not when they were found: that was in the middle of the pipeline's work. */
@@ -483,8 +442,10 @@ static void recorder_loop(struct recorder *r) __attribute__((noreturn));
 
 static void recorder_loop(struct recorder *r) {
         for (;;) {
-                size_t n_handled = pipeline_pump(r->pipeline);
+                size_t n_handled;
 
+                r->has_ended_one = false;
+                n_handled = pipeline_pump(r->pipeline);
                 if (r->config->rendezvous->n_callers)
                         admission_accept(r);
                 /* behind the last accept: whoever ended before a guest came is seen to be gone before it is let in */
@@ -499,73 +460,6 @@ static void recorder_loop(struct recorder *r) {
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------- */
-
-/* Out of the terminal's and the pipes' way: a daemon may be followed long after the supervisor has gone. */
-static void recorder_detach(struct recorder *r) {
-        struct rlimit files;
-        int null_fd;
-
-        if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-                files.rlim_cur = files.rlim_max; /* one descriptor per process that is followed */
-                setrlimit(RLIMIT_NOFILE, &files);
-        }
-
-        if (r->config->log_fd >= 0)
-                r->log = fdopen(r->config->log_fd, "a");
-        setsid();
-        signal(SIGPIPE, SIG_IGN);
-        signal(SIGXFSZ, SIG_IGN);
-        signal(SIGINT, SIG_IGN);
-        signal(SIGQUIT, SIG_IGN);
-        signal(SIGHUP, SIG_IGN);
-        signal(SIGALRM, SIG_IGN); /* and what whoever signals all processes means for the others */
-        signal(SIGUSR1, SIG_IGN);
-        signal(SIGUSR2, SIG_IGN);
-        recorder_catch_term();
-        null_fd = fs_open("/dev/null", O_RDWR, 0);
-        for (int fd = 0; fd < 3 && null_fd >= 0; fd++)
-                dup2(null_fd, fd);
-        if (null_fd > 2)
-                close(null_fd);
-        prctl(PR_SET_NAME, SNAPSHOT_RECORDER_NAME);
-}
-
-static void recorder_open_writer(struct recorder *r) {
-        const struct run_options *o = r->config->options;
-        struct trace_meta meta = {0};
-        struct utsname host = {0};
-        struct timespec now;
-        char cwd[4096] = "";
-        struct err e = {0};
-        int fd = fcntl(r->config->trace_fd, F_DUPFD_CLOEXEC, 3);
-
-        uname(&host);
-        clock_gettime(CLOCK_REALTIME, &now);
-        meta.pid = (uint32_t)r->config->target;
-#if defined(__aarch64__)
-        meta.machine = 183; /* EM_AARCH64 */
-#else
-        meta.machine = 62; /* EM_X86_64 */
-#endif
-        meta.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-        meta.started_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-        meta.flags = (o->addresses ? TRACE_HAS_ADDRESSES : 0) |
-                     (o->free_stacks ? TRACE_HAS_FREE_STACKS : 0) |
-                     (o->sample_bytes ? TRACE_IS_SAMPLED : 0);
-        meta.sample_bytes = o->sample_bytes;
-        meta.silt_version = o->silt_version;
-        meta.host = host.nodename;
-        meta.cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "";
-        meta.args = (const char *const *)o->argv;
-        while (o->argv[meta.n_args])
-                meta.n_args++;
-        if (trace_writer_open(fd, &meta, &r->writer, &e) < 0)
-                recorder_fail(r, e.text);
-        r->trace_fd = fd;
-        if (o->max_trace_bytes)
-                trace_writer_bound(r->writer, o->max_trace_bytes);
-        close(r->config->trace_fd); /* a bounded trace changes its file: the old one must go */
-}
 
 static void recorder_open_pipeline(struct recorder *r) {
         struct pipeline_config c = {
@@ -607,21 +501,28 @@ void recorder_main(const struct recorder_config *config) {
         /* tables that grow are moved by their pages and leave no holes; glibc would raise the threshold by itself */
         mallopt(M_MMAP_THRESHOLD, RECORDER_MMAP_BYTES);
         r->config = config;
+        r->patches = *config->known;
         r->target_wait_status = -1;
         r->budget.pct = config->options->budget_pct;
-        recorder_detach(r);
+        recorder_leave_terminal(SNAPSHOT_RECORDER_NAME);
+        if (config->log_fd >= 0)
+                r->log = fdopen(config->log_fd, "a");
+        recorder_catch_term();
         if (config->options->attached)
                 admission_foresee(r); /* before time begins */
         r->clock = shm_header(config->shm)->clock;
-        r->clock_hz = counter_hz(r->clock);
         r->start_counter = counter_now(r->clock);
-        recorder_open_writer(r);
+        if (recorder_open_writer_for(config, &r->writer, &r->trace_fd, &e) < 0)
+                recorder_fail(r, e.text);
+        r->clock_hz = counter_hz(r->clock, &config->arena_opened);
         images_init(&r->images, r->writer, &r->patches);
         if (config->options->attached) /* who is older than the recording may be its own */
                 r->images.began_s = MIN(r->images.began_s, proc_started_s(config->target));
         modules_init(&r->modules, config->runtime_path);
         snapshots_init(&r->snapshots, config->options->snapshot_every_ns,
                        config->options->snapshot_growth_pct);
+        snapshot_causes_init(&r->snapshot_causes, &config->options->snapshot_levels,
+                             config->options->snapshot_peaks, config->options->snapshot_pressure);
         recorder_open_pipeline(r);
         recorder_init_observers(r);
         if (watcher_new(shm_header(config->shm), &r->watcher, &e) < 0)
@@ -632,9 +533,12 @@ void recorder_main(const struct recorder_config *config) {
                 watcher_add(r->watcher, config->rendezvous->path_fd, TAG_PATH);
         watcher_add(r->watcher, config->control_fd, TAG_CONTROL);
         recorder_open_snapshot_server(r);
+        if (recorder_begin_ticks(r, &e) < 0)
+                recorder_fail(r, e.text);
         if (config->options->begin_note)
                 recorder_note(r, "%s", config->options->begin_note);
-        oom_watch_begin(&r->oom, config->target, "/proc", "/sys/fs/cgroup");
+        oom_watch_begin(&r->oom, config->target, memory_roots()->proc, memory_roots()->cgroup);
+        rooms_begin(r);
         pipeline_pump(r->pipeline); /* lends the first chunks before anyone asks */
         recorder_tell(r, CONTROL_READY);
         recorder_loop(r);

@@ -17,8 +17,11 @@
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
 #include "pipeline/pipeline.h"
+#include "reach/heap_functions.h"
 #include "reach/process_graph.h"
 #include "record/images.h"
+#include "record/recorder_ticks.h"
+#include "trace/recorder_end.h"
 #include "trace/writer.h"
 #include "wire/sys.h"
 
@@ -43,11 +46,12 @@ struct recorder_graph {
         VEC(struct thread_name { char text[16]; }) names;
         pthread_t reader;
         atomic_bool is_done;
-        bytes_buf bytes;            /* the graph, when it is done */
-        struct intern_space *space; /* which module lay where; owned */
-        frozen_frame_list frames;   /* of all threads */
-        VEC(uint64_t) variables;    /* words of modules that point to blocks, by address */
-        VEC(uint64_t) functions;    /* by which types have a name */
+        bytes_buf bytes;              /* the graph, when it is done */
+        struct intern_space *space;   /* which module lay where; owned */
+        frozen_frame_list frames;     /* of all threads */
+        VEC(uint64_t) variables;      /* words of modules that point to blocks, by address */
+        heap_function_list functions; /* by which types have a name */
+        bool has_heads;
         uint32_t n_nodes;
         int result;
         struct err err;
@@ -66,12 +70,6 @@ static void take_variables(struct recorder_graph *g, const struct heap_graph *h)
         for (uint32_t i = 0; i < h->graph.n_roots; i++)
                 if (h->roots[i].kind == ROOT_DATA && n++ % step == 0)
                         vec_push(&g->variables, h->roots[i].begin);
-}
-
-static void take_functions(struct recorder_graph *g, const struct heap_graph *h) {
-        for (uint32_t i = 0; i < h->n_types; i++)
-                if (h->types[i].function)
-                        vec_push(&g->functions, h->types[i].function);
 }
 
 static int by_place(const void *a, const void *b) {
@@ -215,7 +213,8 @@ static void *graph_read(void *arg) {
                 g->n_nodes = reach_n_nodes(&h.graph);
                 heap_graph_encode(&h, &g->bytes);
                 take_variables(g, &h);
-                take_functions(g, &h);
+                heap_functions_find(&h, &g->functions);
+                g->has_heads = h.n_heads > 0;
                 heap_graph_done(&h);
         }
         atomic_store(&g->is_done, true);
@@ -293,6 +292,7 @@ static void graph_at_moment(void *ctx, const struct frozen *f) {
         g->awaits_cut = pipeline_begin_cut(g->recorder->pipeline);
         if (!g->awaits_cut)
                 return;
+        pipeline_keep_until_cut(g->recorder->pipeline, g->process_idx);
         snapshots_begin(&g->recorder->snapshots);
         snprintf(g->wish.name, sizeof(g->wish.name), "%s",
                  g->recorder->snapshots.current.items[g->recorder->snapshots.current.n - 1].name);
@@ -363,7 +363,7 @@ static void graph_free(struct recorder *r) {
 static void graph_refuse(struct recorder *r, const struct graph_wish *wish, const char *why) {
         recorder_log(r, "no graph: %s", why);
         if (wish->caller < 0)
-                recorder_note(r, "what points to what is not known: %s", why);
+                recorder_note(r, GRAPH_FAILED_NOTE "%s", why);
         graph_answer(r, wish, NULL, why);
 }
 
@@ -399,6 +399,7 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
                 graph_free(r);
                 return;
         }
+        recorder_leave_out_ticks(r, g->frozen.copy);
         take_threads(g);
         take_own(g);
 }
@@ -413,7 +414,8 @@ static void graph_end(struct recorder *r) {
         else if (!trace_put_graph(r->writer,
                                   &(struct trace_graph){.process = g->trace_process,
                                                         .time_ns = g->time_ns,
-                                                        .n_bytes = g->bytes.n},
+                                                        .n_bytes = g->bytes.n,
+                                                        .has_heads = g->has_heads},
                                   g->bytes.items))
                 graph_refuse(r, &g->wish, "the trace has no room for it");
         else

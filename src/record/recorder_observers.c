@@ -8,15 +8,21 @@
 #include "record/admission.h"
 #include "record/graph_schedule.h"
 #include "record/own_cost.h"
+#include "record/recorder_bill.h"
 #include "record/recorder_graph.h"
 #include "record/recorder_look.h"
 #include "record/recorder_sample.h"
 #include "record/recorder_snapshots.h"
+#include "record/recorder_ticks.h"
+#include "record/recorder_worker.h"
+#include "trace/writer.h"
 
 #define MS 1000000ull
 
 enum {
         SLICE_NS = 250 * MS,
+        FIRST_SLICE_NS = 25 * MS,  /* then an eighth of the age apart: a reader does not wait */
+        IDLE_SLICE_NS = 1000 * MS, /* when nothing happens, or a 32nd of the age */
         TERM_GRACE_NS = 3000 * MS, /* after SIGTERM the processes it followed may end first */
         COST_SLACK_NS = 1000 * MS, /* samples wake the recorder at least as often */
 };
@@ -34,10 +40,14 @@ void recorder_catch_term(void) {
 
 static uint64_t recorder_end_slice(void *ctx, uint64_t now_ns) {
         struct recorder *r = ctx;
+        uint64_t idle_ns = MAX((uint64_t)IDLE_SLICE_NS, now_ns / 32);
 
-        pipeline_end_slice(r->pipeline, now_ns, false);
+        if (now_ns >= r->worker.since_ns + SLICE_NS)
+                recorder_judge_worker(r, now_ns);
+        pipeline_end_slice(r->pipeline, now_ns,
+                           now_ns >= trace_slice_begin_ns(r->writer) + idle_ns);
         admission_end_silence(r);
-        return OBSERVER_NEVER;
+        return now_ns + MIN((uint64_t)SLICE_NS, MAX((uint64_t)FIRST_SLICE_NS, now_ns / 8));
 }
 
 /* A process that is attached to takes its time to come; what was asked for is time of recording. */
@@ -116,7 +126,8 @@ static const struct observer recorder_table[OBSERVER_N] = {
         [OBSERVER_YOUNG] = {.name = "memory of young processes",
                             .observe = recorder_sample_young,
                             .due = recorder_young_due},
-        [OBSERVER_SLICE] = {.name = "slice", .observe = recorder_end_slice, .period_ns = SLICE_NS},
+        [OBSERVER_TICKS] = {.name = "CPU samples", .observe = recorder_take_ticks},
+        [OBSERVER_SLICE] = {.name = "slice", .observe = recorder_end_slice},
         [OBSERVER_SNAPSHOTS] = {.name = "snapshots",
                                 .observe = recorder_keep_snapshots,
                                 .due = recorder_snapshots_due},
@@ -126,6 +137,9 @@ static const struct observer recorder_table[OBSERVER_N] = {
         [OBSERVER_GRAPHS] = {.name = "graphs",
                              .observe = recorder_keep_graphs,
                              .due = recorder_graphs_due},
+        [OBSERVER_BILLS] = {.name = "bills",
+                            .observe = recorder_keep_bills,
+                            .due = recorder_bills_due},
         [OBSERVER_DEADLINE] = {.name = "duration",
                                .observe = recorder_meet_deadline,
                                .due = recorder_deadline_due},

@@ -13,10 +13,12 @@ enum recorder_observer {
         OBSERVER_COST,
         OBSERVER_BUDGET,
         OBSERVER_YOUNG,
+        OBSERVER_TICKS,
         OBSERVER_SLICE,
         OBSERVER_SNAPSHOTS,
         OBSERVER_GRAPH_SCHEDULE, /* before it: what it wants begins in the same round */
         OBSERVER_GRAPHS,
+        OBSERVER_BILLS,
         OBSERVER_DEADLINE,
         OBSERVER_LEAVE,
         OBSERVER_TERM,

@@ -4,6 +4,7 @@
 #include "base/macros.h"
 #include "pipeline/pipeline.h"
 #include "record/recorder_observers.h"
+#include "record/recorder_snapshots.h"
 #include "record/shm.h"
 
 #define MS 1000000ull
@@ -19,13 +20,15 @@ enum {
 };
 
 static void recorder_follow_group(struct recorder *r, const struct image *one) {
+        const struct memory_roots *roots = memory_roots();
         const char *counter =
                 one->is_foreign ? NULL
-                                : oom_watch_follow(&r->oom, one->pid, "/proc", "/sys/fs/cgroup");
+                                : oom_watch_follow(&r->oom, one->pid, roots->proc, roots->cgroup);
 
-        if (counter)
-                recorder_log(r, "pid %d: out-of-memory kills are counted in %s", (int)one->pid,
-                             counter);
+        if (!counter)
+                return;
+        rooms_follow(r, one->pid);
+        recorder_log(r, "pid %d: out-of-memory kills are counted in %s", (int)one->pid, counter);
 }
 
 static void recorder_sample_one(struct recorder *r, struct image *one, uint64_t now_ns,
@@ -93,8 +96,10 @@ uint64_t recorder_sample(void *ctx, uint64_t now_ns) {
                 recorder_follow_group(r, one);
                 recorder_sample_one(r, one, now_ns, &stats);
         }
-        is_idle = stats.n_records == r->n_records_at_sample && now_ns > IDLE_SAMPLE_NS;
+        is_idle = !rooms_sample(r, now_ns) && stats.n_records == r->n_records_at_sample &&
+                  now_ns > IDLE_SAMPLE_NS;
         r->n_records_at_sample = stats.n_records;
+        recorder_see_memory(r, now_ns);
         interval_ns =
                 is_idle ? IDLE_SAMPLE_NS : MAX(SAMPLE_MIN_NS, MIN(now_ns / 20, SAMPLE_MAX_NS));
         next_ns = now_ns + interval_ns * (1 + r->images.n_alive / 32);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "pipeline/pipeline.h"
+#include "record/recorder_bill.h"
 #include "record/recorder_graph.h"
 #include "record/watcher.h"
 #include "trace/writer.h"
@@ -66,16 +67,55 @@ void recorder_hear_snapshot_server(struct recorder *r) {
                                 "the recorder is a different build of silt and does not know this request");
                 else if (snapshots_wish(&r->snapshots, q.name, q.name_bytes, caller, &e) < 0)
                         recorder_refuse(r, caller, e.text);
+                else
+                        r->bill_schedule.wished_pid = (pid_t)q.pid;
         }
         recorder_watch_snapshot_server(r);
 }
 
+/* ---- what memory does ---------------------------------------------------------------------------- */
+
+static bool recorder_is_pressed(struct recorder *r) {
+        const struct rooms_one *one = rooms_tightest(&r->rooms);
+
+        if (!one)
+                one = &r->rooms.machine;
+        return one->group.version == 1 ? pressure_came_near(&r->pressure, one)
+                                       : pressure_rose(&r->pressure, one);
+}
+
+void recorder_see_memory(struct recorder *r, uint64_t now_ns) {
+        const struct run_options *o = r->config->options;
+        const struct rooms_one *room = rooms_tightest(&r->rooms);
+        struct snapshot_sight s = {.now_ns = now_ns};
+        uint64_t live_blocks;
+        char name[32];
+
+        if (!o->snapshot_levels.n && !o->snapshot_peaks && !o->snapshot_pressure)
+                return;
+        for (size_t i = 0; i < r->images.list.n; i++)
+                if (!r->images.list.items[i]->is_ending && !r->images.list.items[i]->is_over)
+                        s.rss_bytes += r->images.list.items[i]->rss_bytes;
+        if (!s.rss_bytes)
+                return; /* nobody has come yet */
+        if (!room)
+                room = &r->rooms.machine;
+        s.limit_bytes = room->now.of[ROOM_LIMIT] == ROOM_UNKNOWN ? 0 : room->now.of[ROOM_LIMIT];
+        s.is_pressed = o->snapshot_pressure && recorder_is_pressed(r);
+        pipeline_get_live(r->pipeline, &s.live_bytes, &live_blocks);
+        /* a name that somebody took already is not given again */
+        while (snapshot_causes_next(&r->snapshot_causes, &s, name))
+                snapshots_wish(&r->snapshots, name, strlen(name), -1, NULL);
+}
+
 /* ---- the cut ----------------------------------------------------------------------------------- */
 
-void recorder_on_cut(void *ctx, uint64_t time_ns) {
+bool recorder_on_cut(void *ctx, uint64_t time_ns) {
         struct recorder *r = ctx;
         char text[SNAPSHOT_NAME_BYTES + 32];
 
+        if (recorder_bill_on_cut(r, time_ns))
+                return false; /* a bill has its figures itself */
         for (size_t i = 0; i < r->snapshots.current.n; i++) {
                 snprintf(text, sizeof(text), "snapshot: %s", r->snapshots.current.items[i].name);
                 trace_put_note(r->writer, time_ns, text);
@@ -85,6 +125,7 @@ void recorder_on_cut(void *ctx, uint64_t time_ns) {
         recorder_graph_on_cut(r, time_ns);
         r->cut_ns = time_ns;
         pipeline_get_live(r->pipeline, &r->cut_live_bytes, &r->cut_live_blocks);
+        return true;
 }
 
 /* The cut is made, and in the file unless that cannot be written. */
@@ -117,7 +158,7 @@ static void recorder_answer_all(struct recorder *r) {
 
 bool recorder_awaits_snapshot(const struct recorder *r) {
         return r->snapshots.next.n || r->snapshots.current.n || r->snapshot_server.n_silent ||
-               r->graph || r->graph_wishes.n;
+               r->graph || r->graph_wishes.n || r->bill;
 }
 
 /* Growth comes with events, not by the clock. */
@@ -136,14 +177,19 @@ uint64_t recorder_keep_snapshots(void *ctx, uint64_t now_ns) {
 
         if (r->snapshot_server.n_silent)
                 recorder_hear_snapshot_server(r);
-        if (r->snapshots.current.n && !pipeline_is_cutting(r->pipeline))
+        if (r->snapshots.current.n && !pipeline_is_cutting(r->pipeline) &&
+            !recorder_bill_delays_answer(r))
                 recorder_answer_all(r);
         pipeline_get_live(r->pipeline, &live_bytes, &live_blocks);
         if (snapshots_keep_time(&r->snapshots, now_ns, live_bytes, &is_last) && is_last)
                 recorder_note(r, "no more automatic snapshots: %u were taken, the maximum",
                               r->snapshots.n_auto);
-        if (r->snapshots.next.n && pipeline_begin_cut(r->pipeline))
+        /* a bill that is being read is of another moment: the snapshot's own comes after it, some milliseconds later */
+        if (r->snapshots.next.n && !r->bill && pipeline_begin_cut(r->pipeline)) {
                 snapshots_begin(&r->snapshots);
+                recorder_bill_at_snapshot(r, r->bill_schedule.wished_pid);
+                r->bill_schedule.wished_pid = 0;
+        }
         return OBSERVER_NEVER;
 }
 

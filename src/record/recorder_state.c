@@ -48,6 +48,7 @@ void recorder_end_image(struct recorder *r, struct image *one, enum trace_ended 
         if (one->is_ending)
                 return;
         one->is_ending = true;
+        r->has_ended_one = true;
         one->end.ended = ended;
         one->end.status = status;
         if (one->pidfd >= 0)

@@ -16,11 +16,16 @@
 #include "record/limit_notes.h"
 #include "record/modules.h"
 #include "record/observer.h"
+#include "record/pressure.h"
+#include "record/prior_message.h"
 #include "record/recorder.h"
 #include "record/rendezvous.h"
+#include "record/rooms.h"
+#include "record/snapshot_causes.h"
 #include "record/snapshot_server.h"
 #include "record/snapshots.h"
 #include "record/unseen_programs.h"
+#include "record/worker_rule.h"
 
 #if defined(__aarch64__)
 enum { MACHINE_OWN = EM_AARCH64 };
@@ -31,7 +36,14 @@ enum { MACHINE_OWN = EM_X86_64 };
 struct pipeline;
 struct watcher;
 
-enum recorder_tag { TAG_ABSTRACT = 1, TAG_PATH, TAG_CONTROL, TAG_SNAPSHOT_SERVER, TAG_PIDFD = 16 };
+enum recorder_tag {
+        TAG_ABSTRACT = 1,
+        TAG_PATH,
+        TAG_CONTROL,
+        TAG_SNAPSHOT_SERVER,
+        TAG_TICKS,
+        TAG_PIDFD = 16
+};
 
 struct recorder_guest {
         struct rendezvous_guest guest;
@@ -42,6 +54,8 @@ struct recorder_guest {
 struct recorder_unreported {
         pid_t pid;
         uint64_t since_ns, cpu_ns;
+        uint64_t
+                able_since_ns; /* when it was last seen to stand in line for a processor, or since_ns */
         uint32_t n_looks;
         bool is_noted; /* given up */
 };
@@ -57,11 +71,43 @@ struct graph_wish {
 struct graph_schedule {
         uint64_t last_ns, next_look_ns;
         uint64_t spare_bytes; /* at the last look: left beside a copy */
+        uint64_t looked_ns;
+        struct pressure pressure; /* of the tightest group */
+        uint64_t lacked_bytes,
+                had_bytes; /* a copy could have needed, and there were, when one did not fit; 0: it never was so */
         uint32_t n_graphs, n_stretched, n_signals;
-        bool was_scarce;
+        bool was_scarce, was_pressed;
 };
 
 struct recorder_graph;
+struct recorder_bill;
+struct recorder_ticks;
+
+/* By which number of a block the recording was how old. */
+struct bill_time {
+        uint64_t seq, time_ns;
+};
+struct bill_times {
+        VEC(struct bill_time) list; /* rising */
+};
+
+/* When the next bill may come. */
+struct bill_schedule {
+        uint64_t last_ns, not_before_ns;
+        uint32_t n_bills;
+        pid_t wished_pid; /* by who asked for a snapshot last; 0: nobody */
+        struct bill_times times;
+};
+
+/* What recorder_worker.c saw last. */
+struct worker_judgement {
+        uint64_t since_ns;
+        uint64_t slept_ns; /* since then */
+        uint64_t cpu_ns;   /* of the recorder, then */
+        uint64_t idle_ns;  /* of all cores, then */
+        bool has_idle;
+        struct worker_rule rule;
+};
 
 struct recorder {
         const struct recorder_config *config;
@@ -70,9 +116,12 @@ struct recorder {
         struct pipeline *pipeline;
         struct watcher *watcher;
         struct images images;
+        struct priors priors; /* of the target, which is not there yet */
         struct modules modules;
         struct known_files patches; /* what is known of files and processes */
         struct oom_watch oom;
+        struct rooms rooms;
+        struct worker_judgement worker;
         FILE *log; /* NULL: none */
         VEC(struct recorder_guest)
         guests; /* waiting for an older image of their pid to be settled */
@@ -84,10 +133,15 @@ struct recorder {
         struct snapshot_server snapshot_server;
         bool snapshot_server_is_watched;
         struct snapshots snapshots;
+        struct snapshot_causes snapshot_causes;
+        struct pressure pressure;                         /* for them */
         uint64_t cut_ns, cut_live_bytes, cut_live_blocks; /* of the latest snapshot */
         struct recorder_graph *graph;                     /* under way; NULL: none */
         VEC(struct graph_wish) graph_wishes;
         struct graph_schedule graph_schedule;
+        struct recorder_bill *bill; /* under way; NULL: none */
+        struct bill_schedule bill_schedule;
+        struct recorder_ticks *ticks; /* CPU samples; NULL: none are taken */
 
         uint32_t clock;
         uint64_t clock_hz, start_counter;
@@ -104,6 +158,7 @@ struct recorder {
         uint64_t look_again_ns; /* though nothing happens; UINT64_MAX: no need */
         uint64_t target_max_rss_bytes;
         int target_wait_status;
+        bool has_ended_one;     /* since the last look at the rings */
         bool target_has_ended;  /* the supervisor said so, or it is gone */
         bool target_is_written; /* the supervisor was told */
         bool supervisor_is_gone, is_stopped;

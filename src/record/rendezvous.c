@@ -2,6 +2,7 @@
 #include "record/rendezvous.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "record/snapshot_protocol.h"
 
 enum { RENDEZVOUS_BACKLOG = 512 };
@@ -58,6 +59,7 @@ static void rendezvous_give(const char *dir, const char *path, pid_t pid) {
 static int rendezvous_listen_path(struct rendezvous *r, pid_t pid) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
         const char *base = getenv("XDG_RUNTIME_DIR");
+        _cleanup_close_ int base_fd = -1;
         char dir[80];
         int fd;
 
@@ -65,6 +67,10 @@ static int rendezvous_listen_path(struct rendezvous *r, pid_t pid) {
                 base = "/tmp";
         if (pid)
                 r->root_len = (size_t)snprintf(dir, sizeof(dir), "/proc/%d/root", (int)pid);
+        snprintf(dir + r->root_len, sizeof(dir) - r->root_len, "%s", base);
+        base_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (base_fd < 0)
+                return -errno;
         snprintf(dir + r->root_len, sizeof(dir) - r->root_len, "%s/silt-XXXXXX", base);
         if (!mkdtemp(dir))
                 return -errno;
@@ -75,6 +81,7 @@ static int rendezvous_listen_path(struct rendezvous *r, pid_t pid) {
                 return fd;
         }
         memcpy(r->path, addr.sun_path, sizeof(r->path));
+        r->base_fd = TAKE_FD(base_fd);
         if (pid)
                 rendezvous_give(dir, addr.sun_path, pid);
         return fd;
@@ -142,6 +149,22 @@ bool rendezvous_end_silence(const struct rendezvous *r, uint64_t *ret_n_unheard)
         return true;
 }
 
+/* The socket for snapshots too, which a recorder that was killed has left. */
+static void rendezvous_remove(struct rendezvous *r) {
+        char *slash = strrchr(r->path, '/'), *name;
+        _cleanup_close_ int folder = -1;
+
+        *slash = 0;
+        name = strrchr(r->path, '/') + 1;
+        folder = openat(r->base_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder < 0)
+                return; /* somebody else has removed it */
+        (void)!unlinkat(folder, slash + 1, 0);
+        (void)!unlinkat(folder, SNAPSHOT_SOCKET_NAME, 0);
+        (void)!unlinkat(folder, WIRE_SILENCE_NAME, 0);
+        (void)!unlinkat(r->base_fd, name, AT_REMOVEDIR);
+}
+
 void rendezvous_close(struct rendezvous *r) {
         uint64_t n_unheard;
 
@@ -153,15 +176,9 @@ void rendezvous_close(struct rendezvous *r) {
                 close(r->path_fd);
         r->abstract_fd = r->path_fd = -1;
         if (r->path[0]) {
-                char *slash = strrchr(r->path, '/');
-
                 rendezvous_end_silence(r, &n_unheard);
-                unlink(r->path);
-                memcpy(slash + 1, SNAPSHOT_SOCKET_NAME,
-                       sizeof(SNAPSHOT_SOCKET_NAME)); /* a killed recorder's */
-                unlink(r->path);
-                *slash = 0;
-                rmdir(r->path);
+                rendezvous_remove(r);
+                close(TAKE_FD(r->base_fd));
                 r->path[0] = 0;
         }
 }
@@ -173,13 +190,6 @@ static int rendezvous_accept_one(int listen_fd) {
                 return -EAGAIN;
         fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
         return fd < 0 ? -errno : fd;
-}
-
-static uint64_t rendezvous_now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Anybody on the machine can connect to an abstract address. */
@@ -199,8 +209,7 @@ static void rendezvous_take_callers(struct rendezvous *r) {
                ((fd = rendezvous_accept_one(r->abstract_fd)) >= 0 ||
                 (fd = rendezvous_accept_one(r->path_fd)) >= 0)) {
                 if (rendezvous_may_call(fd))
-                        r->callers[r->n_callers++] =
-                                (struct rendezvous_caller){fd, rendezvous_now_ns()};
+                        r->callers[r->n_callers++] = (struct rendezvous_caller){fd, clock_now_ns()};
                 else
                         close(fd);
         }
@@ -215,7 +224,7 @@ static int rendezvous_hear(const struct rendezvous *r, const struct rendezvous_c
         socklen_t len = sizeof(peer);
 
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return rendezvous_now_ns() - c->since_ns < RENDEZVOUS_PATIENCE_NS ? 0 : -ETIMEDOUT;
+                return clock_now_ns() - c->since_ns < RENDEZVOUS_PATIENCE_NS ? 0 : -ETIMEDOUT;
         if (n != (ssize_t)sizeof(guest.hello) || guest.hello.magic != WIRE_MAGIC ||
             guest.hello.version != WIRE_VERSION ||
             memcmp(guest.hello.token, r->token, sizeof(r->token)) != 0 ||

@@ -25,6 +25,7 @@ struct rendezvous {
         int abstract_fd, path_fd; /* listening, non-blocking; -1: not available */
         char path[108];           /* "" when there is none */
         size_t root_len;          /* of what is before the path as images know it */
+        int base_fd; /* where its folder is, while there is a path: that of a process goes with the process */
         uint8_t token[16];
         char env[320];                                          /* value of SILT_RENDEZVOUS */
         struct rendezvous_caller callers[RENDEZVOUS_N_CALLERS]; /* oldest first */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "record/proc.h"
 
 enum { SENTINEL_ANSWER_MS = 1000 }; /* a busy machine; then nothing is known */
@@ -20,17 +21,10 @@ struct sentinel_question {
         int32_t signo, code, sender, wait_ms;
 };
 
-static int64_t sentinel_now_ms(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Takes the signal off the pending ones. One of the same number from another sender, which the supervisor was not asked
  * about or the terminal made, goes too. */
 static bool sentinel_take(const struct sentinel_question *q) {
-        int64_t now_ms = sentinel_now_ms(), end_ms = now_ms + q->wait_ms;
+        int64_t now_ms = (int64_t)clock_now_ms(), end_ms = now_ms + q->wait_ms;
         sigset_t wanted;
 
         sigemptyset(&wanted);
@@ -42,7 +36,7 @@ static bool sentinel_take(const struct sentinel_question *q) {
                 if (sigtimedwait(&wanted, &info, &left) == q->signo && info.si_code == q->code &&
                     info.si_pid == q->sender)
                         return true;
-                now_ms = sentinel_now_ms();
+                now_ms = (int64_t)clock_now_ms();
         } while (now_ms < end_ms);
         return false;
 }

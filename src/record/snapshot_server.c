@@ -7,23 +7,16 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 
 enum { SNAPSHOT_SERVER_BACKLOG = 128 };
 
 /* A caller asks right after connecting. */
 #define SNAPSHOT_SERVER_PATIENCE_NS 2000000000ull
-
-static uint64_t snapshot_server_now_ns(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int snapshot_server_open(struct snapshot_server *d, const char *folder) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -89,8 +82,7 @@ static void snapshot_server_take_callers(struct snapshot_server *d) {
                         continue;
                 }
                 d->callers[i] =
-                        (struct snapshot_server_caller){.fd = fd,
-                                                        .since_ns = snapshot_server_now_ns()};
+                        (struct snapshot_server_caller){.fd = fd, .since_ns = clock_now_ns()};
                 d->n_callers++;
                 d->n_silent++;
         }
@@ -103,9 +95,7 @@ static int snapshot_server_hear_one(const struct snapshot_server_caller *c,
         ssize_t n = recv(c->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_TRUNC);
 
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return snapshot_server_now_ns() - c->since_ns < SNAPSHOT_SERVER_PATIENCE_NS
-                               ? 0
-                               : -ETIMEDOUT;
+                return clock_now_ns() - c->since_ns < SNAPSHOT_SERVER_PATIENCE_NS ? 0 : -ETIMEDOUT;
         if (n != (ssize_t)sizeof(q) || q.magic != SNAPSHOT_MAGIC || q.version != SNAPSHOT_VERSION ||
             q.name_bytes > SNAPSHOT_NAME_BYTES)
                 return -EPROTO;

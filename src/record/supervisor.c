@@ -11,15 +11,14 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "base/vec.h"
 #include "record/counter.h"
 #include "record/proc.h"
-#include "record/program_check.h"
 #include "record/supervisor_state.h"
 
 static void supervisor_set_environment(const struct supervisor *f) {
@@ -68,7 +67,7 @@ static void supervisor_target_main(const struct supervisor *f, int go_read_fd, i
 
         if (fs_read_some(go_read_fd, &go, 1) != 1)
                 _exit(SUPERVISOR_FAILED);
-        if (f->options->dormant)
+        if (f->options->dormant || f->options->cpu_only)
                 prctl(PR_SET_PTRACER,
                       getppid()); /* where only parents may trace: silt's helper too */
         else if (f->options->launcher)
@@ -93,6 +92,8 @@ int supervisor_fork_target(struct supervisor *f, struct err *reterr) {
                 close(go[1]);
                 close(failed[0]);
                 setrlimit(RLIMIT_FSIZE, &f->fsize_before);
+                if (f->options->stage && f->options->stage->in_target)
+                        f->options->stage->in_target(f->options->stage->ctx);
                 supervisor_restore_signals(f);
                 supervisor_target_main(f, go[0], failed[1]);
         }
@@ -142,6 +143,13 @@ static int supervisor_wait_for_target(struct supervisor *f, const sigset_t *sign
         return status;
 }
 
+/* 0: not known. The kernel counts what the child had before its exec, which is silt's own size. */
+static uint64_t supervisor_max_rss_bytes(const struct rusage *usage) {
+        uint64_t bytes = (uint64_t)usage->ru_maxrss * 1024;
+
+        return bytes > proc_peak_bytes(getpid()) ? bytes : 0;
+}
+
 /* Waits for the recorder's word. One that is stopped and does not go on is left behind as it is: continued, it writes
  * the rest alone. */
 static void supervisor_finish_recording(struct supervisor *f, int status,
@@ -151,9 +159,7 @@ static void supervisor_finish_recording(struct supervisor *f, int status,
 
         if (f->recorder_is_gone)
                 return;
-        /* The kernel counts what the child had before its exec, which is silt's own size. */
-        if ((uint64_t)usage->ru_maxrss * 1024 > proc_peak_bytes(getpid()))
-                m.max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
+        m.max_rss_bytes = supervisor_max_rss_bytes(usage);
         (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
         while (supervisor_hear(f, &m)) {
                 f->summary = m;
@@ -182,11 +188,13 @@ int supervisor_open_arena(struct supervisor *f, uint32_t clock, struct err *rete
         uint32_t flags = (f->options->lossy ? WIRE_LOSSY : 0) |
                          (f->options->free_stacks ? WIRE_FREE_STACKS : 0) |
                          (f->options->sample_bytes ? WIRE_SAMPLED : 0) |
-                         (f->options->leaks ? WIRE_LAST_LOOK : 0);
+                         (f->options->leaks ? WIRE_LAST_LOOK : 0) |
+                         (f->options->has_fails ? WIRE_FAILS : 0);
         int r = supervisor_open_log(f, reterr);
 
         if (r < 0)
                 return r;
+        f->arena_opened = counter_moment();
         r = shm_open_arena(&f->shm, flags, clock, counter_now(clock), reterr);
         if (r < 0)
                 return r;
@@ -194,26 +202,53 @@ int supervisor_open_arena(struct supervisor *f, uint32_t clock, struct err *rete
         return 0;
 }
 
+/* The target waits, and nobody else has the arena yet. */
+static void supervisor_plan_fails(const struct supervisor *f) {
+        const struct run_options *o = f->options;
+
+        if (o->has_fails)
+                shm_header(&f->shm)->fails =
+                        (struct wire_fails){.nth = o->fail_nth,
+                                            .above_bytes = o->has_fail_above ? o->fail_above_bytes
+                                                                             : UINT64_MAX,
+                                            .rate = (uint64_t)(o->fail_pct / 100 * 4294967296.0),
+                                            .seed = o->fail_seed,
+                                            .pid = o->fail_children ? 0 : (uint32_t)f->target};
+}
+
 static int supervisor_start(struct supervisor *f, struct err *reterr) {
+        const struct run_stage *stage = f->options->stage;
         int trace_fd, r;
 
-        r = supervisor_open_arena(f, counter_kind(f->options->launcher != NULL), reterr);
+        if (!f->options->cpu_only && (r = rendezvous_open(&f->rendezvous, reterr)) < 0)
+                return r;
+        r = supervisor_fork_target(f, reterr); /* silt's first child */
         if (r < 0)
                 return r;
-        r = rendezvous_open(&f->rendezvous, reterr);
+        if (f->options->cpu_only) {
+                r = supervisor_open_log(f, reterr);
+        } else {
+                f->foresight = foresight_begin(f->options, &f->program);
+                r = supervisor_open_arena(f, counter_kind(f->options->launcher != NULL), reterr);
+        }
         if (r < 0)
                 return r;
-        r = supervisor_fork_target(f, reterr);
-        if (r < 0)
+        supervisor_plan_fails(f);
+        if (stage && stage->enter && (r = stage->enter(stage->ctx, f->target, reterr)) < 0)
                 return r;
         trace_fd = supervisor_open_trace(f, reterr);
         if (trace_fd < 0)
                 return trace_fd;
+        foresight_end(TAKE_PTR(f->foresight), &f->known);
         r = supervisor_fork_recorder(f, trace_fd, reterr);
         close(trace_fd);
         if (r < 0)
                 return r;
-        return supervisor_await_ready(f, reterr);
+        relay_begin(&f->relay, f->target); /* its sentinel starts while the recorder does */
+        r = supervisor_await_ready(f, reterr);
+        if (r < 0 && f->options->cpu_rate_hz)
+                unlink(f->trace_path); /* refused: of a recording that never began nothing is left */
+        return r;
 }
 
 /* Lets the target go; its exec closes exec_fd, or errno comes through it. */
@@ -228,13 +263,11 @@ int supervisor_release_target(struct supervisor *f) {
 }
 
 static double supervisor_clock_s(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return (double)clock_now_ns() / 1e9;
 }
 
 static int supervisor_record(struct supervisor *f) {
+        const struct run_stage *stage = f->options->stage;
         double start_s = supervisor_clock_s();
         struct rusage usage = {0};
         struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -247,13 +280,15 @@ static int supervisor_record(struct supervisor *f) {
         sigaction(SIGCHLD, &plain, &f->child_action_before);
         supervisor_lift_file_limit(f);
         if (supervisor_start(f, &e) < 0) {
+                /* first: its child has the target's pipe too */
+                foresight_end(TAKE_PTR(f->foresight), &f->known);
+                relay_end(&f->relay);
                 supervisor_drop_target(f);
                 rendezvous_close(&f->rendezvous);
                 return supervisor_fail(&e, SUPERVISOR_FAILED);
         }
         /* The target may be dead already, and whoever reads stderr may have gone: neither ends silt. */
         signal(SIGPIPE, SIG_IGN);
-        relay_begin(&f->relay, f->target);
         r = supervisor_release_target(f);
         if (r < 0) {
                 relay_end(&f->relay);
@@ -265,24 +300,28 @@ static int supervisor_record(struct supervisor *f) {
         }
         supervisor_tell_recording(f);
         status = supervisor_wait_for_target(f, &signals, &usage);
+        f->target_status = status;
         f->target_wall_s = supervisor_clock_s() - start_s;
         f->target_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+        if (stage && stage->ended)
+                stage->ended(stage->ctx, status, supervisor_max_rss_bytes(&usage));
         supervisor_finish_recording(f, status, &usage);
         relay_end(&f->relay);
         supervisor_name_stacks(f);
+        if (stage && stage->say)
+                stage->say(stage->ctx, f->trace_path);
         supervisor_closing_words(f);
         return supervisor_exit_status(status);
 }
 
 static int supervisor_check_program(struct supervisor *f) {
-        struct checked_program entry;
         struct err e = {0};
         uint16_t machine = 0;
 
         if (supervisor_prepare_runtime(f, &machine, &e) < 0)
                 return supervisor_fail(&e, SUPERVISOR_FAILED);
-        switch (program_check(f->options->argv[0], machine, &entry, &e)) {
+        switch (program_check(f->options->argv[0], machine, &f->program, &e)) {
         case PROGRAM_OK: return 0;
         case PROGRAM_NOT_FOUND: return supervisor_fail(&e, SUPERVISOR_NOT_FOUND);
         case PROGRAM_NOT_EXECUTABLE: return supervisor_fail(&e, SUPERVISOR_NOT_EXECUTABLE);
@@ -293,6 +332,7 @@ static int supervisor_check_program(struct supervisor *f) {
 
 int supervisor_run(const struct run_options *o) {
         struct supervisor f = {.options = o,
+                               .target_status = -1,
                                .go_fd = -1,
                                .exec_fd = -1,
                                .control_fd = -1,
@@ -307,7 +347,7 @@ int supervisor_run(const struct run_options *o) {
                       stderr);
                 return SUPERVISOR_FAILED;
         }
-        status = supervisor_check_program(&f);
+        status = o->cpu_only ? 0 : supervisor_check_program(&f); /* exec says what is wrong */
         if (status)
                 return status;
         f.rendezvous.abstract_fd = f.rendezvous.path_fd = -1;

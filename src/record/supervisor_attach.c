@@ -217,6 +217,29 @@ static void attached_leave(struct attached *a) {
         attach_done(&a->attach);
 }
 
+/* Children of a process that has ended go on being recorded, until they end, or somebody ends silt. */
+static void attached_await_children(struct attached *a) {
+        struct pollfd fds[] = {{.fd = a->signal_fd, .events = POLLIN},
+                               {.fd = a->supervisor.control_fd, .events = POLLIN}};
+        struct control_message stop = {.kind = CONTROL_STOP}, m;
+        struct supervisor *f = &a->supervisor;
+
+        while (f->summary.kind != CONTROL_FINISHED) {
+                if (poll(fds, 2, -1) < 0 && errno != EINTR)
+                        return;
+                if (fds[0].revents && !attached_takes_graph(a)) {
+                        (void)!send(f->control_fd, &stop, sizeof(stop), MSG_NOSIGNAL);
+                        return;
+                }
+                if (!fds[1].revents)
+                        continue;
+                if (!supervisor_hear(f, &m))
+                        return;
+                f->summary = m;
+                f->has_summary = true;
+        }
+}
+
 static void attached_finish_recorder(struct attached *a) {
         struct supervisor *f = &a->supervisor;
         struct control_message m = {.kind = CONTROL_STOP};
@@ -227,6 +250,8 @@ static void attached_finish_recorder(struct attached *a) {
                 attached_tell_replaced(a);
         else if (f->summary.kind != CONTROL_FINISHED && !attached_target_is_gone(a))
                 (void)!send(f->control_fd, &m, sizeof(m), MSG_NOSIGNAL);
+        else if (f->summary.kind != CONTROL_FINISHED)
+                attached_await_children(a);
         while (f->summary.kind != CONTROL_FINISHED && supervisor_hear(f, &m)) {
                 f->summary = m;
                 f->has_summary = true;
@@ -266,6 +291,7 @@ static int attached_record(struct attached *a) {
         }
         a->target_fd = (int)syscall(SYS_pidfd_open, f->target, 0);
         request.rendezvous = f->rendezvous.env;
+        prior_tell(f->control_fd, &had, &seen);
         attached_hurry(a, true);
         a->attach.leave = attached_end_time;
         a->attach.leave_ctx = &f->shm;
@@ -276,7 +302,6 @@ static int attached_record(struct attached *a) {
                 attached_drop_recorder(a);
                 return supervisor_fail(&e, ATTACHED_REFUSED);
         }
-        prior_tell(f->control_fd, &had, &seen);
         supervisor_say(f, "recording process %d (%s)%s", (int)f->target, a->attach.target.name,
                        f->options->begin_note
                                ? ""

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "base/units.h"
 #include "record/proc.h"
 #include "record/supervisor_state.h"
@@ -26,13 +27,6 @@ struct dormant {
         pid_t helper; /* 0: not yet woken */
         bool helper_is_gone;
 };
-
-static uint64_t dormant_now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- falling asleep ------------------------------------------------------------------------------ */
 
@@ -66,7 +60,7 @@ static void dormant_say_begin(const struct supervisor *f) {
 
 static bool dormant_is_due(const struct dormant *d, char *ret_why, size_t cap) {
         const struct run_options *o = d->f->options;
-        uint64_t ran_ns = dormant_now_ns() - d->started_ns;
+        uint64_t ran_ns = clock_now_ns() - d->started_ns;
         struct unit_text ran, had;
         struct proc_memory m;
 
@@ -121,7 +115,7 @@ static void dormant_wake(struct dormant *d) {
 /* Until something may be due; a day, where only a signal can be. */
 static struct timespec dormant_nap(const struct dormant *d) {
         const struct run_options *o = d->f->options;
-        uint64_t ran_ns = dormant_now_ns() - d->started_ns, nap_ns = 86400000000000ull;
+        uint64_t ran_ns = clock_now_ns() - d->started_ns, nap_ns = 86400000000000ull;
 
         if (!d->helper && o->start_above_bytes)
                 nap_ns = DORMANT_LOOK_NS;
@@ -170,11 +164,12 @@ int dormant_run(struct supervisor *f) {
         sigprocmask(SIG_BLOCK, &signals, &f->mask_before);
         sigaction(SIGCHLD, &plain, &f->child_action_before);
         supervisor_lift_file_limit(f);
+        foresight_end(foresight_begin(f->options, &f->program), &f->known); /* for its words */
         if (supervisor_fork_target(f, &e) < 0)
                 return supervisor_fail(&e, SUPERVISOR_FAILED);
         signal(SIGPIPE, SIG_IGN);
         relay_begin(&f->relay, f->target);
-        d.started_ns = dormant_now_ns();
+        d.started_ns = clock_now_ns();
         r = supervisor_release_target(f);
         if (r < 0) {
                 relay_end(&f->relay);

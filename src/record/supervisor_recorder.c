@@ -15,11 +15,15 @@
 #include "attach/runtime_check.h"
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/memory_room.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "record/cpu_recorder.h"
 #include "record/printable.h"
 #include "record/recorder.h"
 #include "record/supervisor_state.h"
+#include "trace/recorder_end.h"
+#include "trace/writer.h"
 
 void supervisor_say(const struct supervisor *f, const char *fmt, ...) {
         va_list args;
@@ -39,23 +43,12 @@ int supervisor_fail(const struct err *e, int status) {
 }
 
 int supervisor_find_runtime(char *ret_path, size_t cap, struct err *reterr) {
-        static const char *const places[] = {"libsilt.so", "../lib/silt/libsilt.so"};
-        char exe[4096];
-        ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-        char *slash;
+        int r = fs_find_companion("libsilt.so", R_OK, ret_path, cap);
 
-        if (n < 0)
-                return err_set_errno(reterr, -errno,
-                                     "runtime: cannot find out where silt is installed");
-        exe[n] = 0;
-        slash = strrchr(exe, '/');
-        if (slash)
-                slash[1] = 0;
-        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-                snprintf(ret_path, cap, "%s%s", exe, places[i]);
-                if (access(ret_path, R_OK) == 0)
-                        return 0;
-        }
+        if (r >= 0)
+                return 0;
+        if (r != -ENOENT)
+                return err_set_errno(reterr, r, "runtime: cannot find out where silt is installed");
         return err_set(
                 reterr, -ENOENT,
                 "runtime: libsilt.so is neither next to silt nor in ../lib/silt: reinstall silt");
@@ -171,12 +164,14 @@ int supervisor_open_trace(struct supervisor *f, struct err *reterr) {
 int supervisor_fork_recorder(struct supervisor *f, int trace_fd, struct err *reterr) {
         struct recorder_config config = {
                 .shm = &f->shm,
+                .arena_opened = f->arena_opened,
                 .rendezvous = &f->rendezvous,
                 .trace_fd = trace_fd,
                 .trace_path = f->trace_path,
                 .options = f->options,
                 .target = f->target,
                 .runtime_path = f->runtime_path,
+                .known = &f->known,
                 .log_fd = f->log_fd,
         };
         int pair[2];
@@ -193,11 +188,13 @@ int supervisor_fork_recorder(struct supervisor *f, int trace_fd, struct err *ret
                 close(f->exec_fd);
                 supervisor_restore_signals(f);
                 config.control_fd = pair[1];
+                if (f->options->cpu_only)
+                        cpu_recorder_main(&config);
                 recorder_main(&config);
         }
         close(pair[1]);
         f->control_fd = pair[0];
-        oom_watch_begin(&f->oom, f->recorder, "/proc", "/sys/fs/cgroup");
+        oom_watch_begin(&f->oom, f->recorder, memory_roots()->proc, memory_roots()->cgroup);
         return 0;
 }
 
@@ -246,7 +243,8 @@ int supervisor_await_ready(struct supervisor *f, struct err *reterr) {
                                "recorder: was stopped before recording started: try again");
         }
         if (m.kind != CONTROL_READY)
-                return err_set(reterr, -EIO, "recorder: %s", m.trouble);
+                return err_set(reterr, -EIO, f->options->cpu_only ? "%s" : "recorder: %s",
+                               m.trouble);
         return 0;
 }
 
@@ -259,11 +257,32 @@ bool supervisor_reap_recorder(struct supervisor *f, bool wait_for_it) {
                 return false;
         f->recorder_is_gone = true;
         f->recorder_was_oom_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-                                     oom_watch_take(&f->oom, "/proc");
+                                     oom_watch_take(&f->oom, memory_roots()->proc);
         supervisor_take_message(f);
-        shm_stop_recording(&f->shm);
+        if (!f->options->cpu_only)
+                shm_stop_recording(&f->shm);
         rendezvous_close(&f->rendezvous); /* whoever waits for a welcome there need not wait on */
         return true;
+}
+
+/* What became of the program is known here alone. */
+static void supervisor_note_kill(const struct supervisor *f) {
+        struct oom_watch oom = f->oom;
+        char note[200], end[100] = "";
+        struct err e = {0};
+        int status = f->target_status;
+
+        if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+            oom_watch_take(&oom, memory_roots()->proc))
+                snprintf(end, sizeof(end), "%s", RECORDER_BOTH_KILLED);
+        else if (status >= 0 && WIFSIGNALED(status))
+                snprintf(end, sizeof(end), "; the program was ended by signal %d later",
+                         WTERMSIG(status));
+        else if (status >= 0)
+                snprintf(end, sizeof(end), "; the program went on and exited with status %d",
+                         WEXITSTATUS(status));
+        snprintf(note, sizeof(note), RECORDER_KILLED_NOTE "%s", end);
+        (void)trace_append_note(f->trace_path, note, &e); /* the trace is readable without it */
 }
 
 /* A recorder that died left stacks without names, which it would have looked up last. */
@@ -271,6 +290,8 @@ void supervisor_name_stacks(const struct supervisor *f) {
         const struct run_options *o = f->options;
         struct err e = {0};
 
+        if (f->recorder_was_oom_killed && f->summary.kind != CONTROL_FINISHED)
+                supervisor_note_kill(f);
         if (f->recorder_is_gone && f->summary.kind != CONTROL_FINISHED && o->symbolize &&
             !o->no_symbols)
                 (void)o->symbolize(f->trace_path, &e); /* without them it shows addresses */
@@ -290,6 +311,34 @@ static void supervisor_say_limits(const struct supervisor *f) {
                                  unit_count(&n, m->n_more_limits[i]));
                 supervisor_say(f, "incomplete: %s%s", text, more);
         }
+}
+
+/* CPU samples: alone, or behind what else was recorded. */
+static void supervisor_say_samples(const struct supervisor *f, const char *program) {
+        const struct control_message *m = &f->summary;
+        struct unit_text samples, waits, duration, cpu, blocked, lost, threads;
+        char with_waits[64] = "", blocked_for[96] = "", of[600] = "";
+
+        if (f->options->off_cpu) {
+                snprintf(with_waits, sizeof(with_waits), " and %s wait%s",
+                         unit_count(&waits, m->n_waits), m->n_waits == 1 ? "" : "s");
+                snprintf(blocked_for, sizeof(blocked_for), ", %s blocked",
+                         unit_duration(&blocked, m->waited_ns));
+                if (m->waited_ns > m->duration_ns && m->n_threads_seen > 1)
+                        snprintf(blocked_for, sizeof(blocked_for),
+                                 ", %s blocked (%s threads together)",
+                                 unit_duration(&blocked, m->waited_ns),
+                                 unit_count(&threads, m->n_threads_seen));
+        }
+        if (f->options->cpu_only)
+                snprintf(of, sizeof(of), " of '%s' (pid %d) in %s", program, (int)f->target,
+                         unit_duration(&duration, m->duration_ns));
+        supervisor_say(f, "%s %s CPU sample%s%s%s: %s%s%s; %s lost",
+                       f->options->cpu_only ? "recorded" : "took",
+                       unit_count(&samples, m->n_samples), m->n_samples == 1 ? "" : "s", with_waits,
+                       of, m->n_samples ? unit_duration(&cpu, m->cpu_ns) : "less CPU time than one",
+                       m->n_samples ? " of CPU" : " stands for", blocked_for,
+                       unit_count(&lost, m->n_lost_samples));
 }
 
 void supervisor_closing_words(const struct supervisor *f) {
@@ -322,16 +371,19 @@ void supervisor_closing_words(const struct supervisor *f) {
                         m->n_unwritten == 1 ? "event is" : "events are");
         else if (m->trouble[0])
                 fprintf(stderr, "silt: %s\n", m->trouble);
-        if (!m->n_images) {
+        if (!m->n_images && !f->options->cpu_only) {
                 fprintf(stderr,
                         "silt: '%s': nothing was recorded: the program ended before it contacted silt, or dropped LD_PRELOAD: see 'silt doctor'\n",
                         program);
                 return;
         }
-        supervisor_say(f, "recorded %s event%s of '%s' (pid %d) in %s; %s lost",
-                       unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s", program,
-                       (int)f->target, unit_duration(&duration, m->duration_ns),
-                       unit_count(&lost, m->n_lost + m->n_unwritten));
+        if (!f->options->cpu_only)
+                supervisor_say(f, "recorded %s event%s of '%s' (pid %d) in %s; %s lost",
+                               unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s",
+                               program, (int)f->target, unit_duration(&duration, m->duration_ns),
+                               unit_count(&lost, m->n_lost + m->n_unwritten));
+        if (f->options->cpu_rate_hz)
+                supervisor_say_samples(f, program);
         supervisor_say_limits(f);
         if (f->options->verbose)
                 supervisor_say(

@@ -8,8 +8,12 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "patch/known_files.h"
 #include "record/control.h"
+#include "record/counter.h"
+#include "record/foresight.h"
 #include "record/oom.h"
+#include "record/program_check.h"
 #include "record/relay.h"
 #include "record/rendezvous.h"
 #include "record/shm.h"
@@ -19,8 +23,13 @@
 struct supervisor {
         const struct run_options *options;
         char runtime_path[4096];
+        struct checked_program
+                program;             /* which is to be run; nothing in it where one runs already */
+        struct foresight *foresight; /* being made; NULL: no longer */
+        struct known_files known;    /* what it has found */
         char trace_path[4096];
         struct shm shm;
+        struct counter_moment arena_opened;
         struct rendezvous rendezvous;
         int control_fd;
         int go_fd;   /* closing or writing it lets the target exec */
@@ -36,6 +45,7 @@ struct supervisor {
         struct oom_watch oom;        /* of the recorder: it may be in the target's limited group */
         bool recorder_is_gone;
         bool recorder_was_oom_killed;
+        int target_status;                 /* as wait tells it, when it has ended; else -1 */
         enum stall_verdict recorder_stall; /* other than BEATS: silt waits for it no longer */
         bool has_summary;
         double target_cpu_s, target_wall_s; /* wall: from silt's own start to the target's end */

@@ -6,20 +6,32 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/macros.h"
 #include "patch/code_file.h"
+#include "patch/maps.h"
+#include "reach/heap_functions.h"
 #include "record/elf_id.h"
+#include "record/proc.h"
+#include "record/unrecorded_threads.h"
 #include "trace/writer.h"
 
 enum { MAX_VARIABLES = 32768, PAGE_BYTES = 4096, MAX_HEADERS = 64 };
 
-/* A module of the graph's owners, as the trace has it. */
-struct owner_module {
-        uint32_t module; /* UINT32_MAX: not looked at */
-        uint64_t bias;
+/* A file of the process, as the trace has it. */
+struct known_module {
+        const char *path; /* the graph's or the mappings' */
+        uint64_t base, bias;
+        uint32_t module;
+};
+
+struct module_list {
+        VEC(struct known_module) list;
+        pid_t pid;
+        struct trace_writer *w;
 };
 
 /* How far the addresses of a file are from where it is mapped: its first segment says where it wants to be. */
@@ -41,49 +53,101 @@ static uint64_t bias_of(const char *path, uint64_t base) {
         return base;
 }
 
-static struct owner_module add_module(struct trace_writer *w, pid_t pid,
-                                      const struct heap_owner *o) {
-        struct trace_module m = {.path = o->name};
-        char path[4200];
+/* Where a word of the process is, as the trace tells it. */
+static uint32_t locate(struct module_list *modules, const char *path, uint64_t base,
+                       uint64_t address) {
+        struct known_module *m = NULL;
 
-        code_file_locate(pid, o->name, path, sizeof(path));
-        m.build_id_len = elf_id_read(path, m.build_id);
-        return (struct owner_module){trace_add_module(w, &m), bias_of(path, o->base)};
+        for (size_t i = 0; i < modules->list.n && !m; i++)
+                if (modules->list.items[i].base == base &&
+                    strcmp(modules->list.items[i].path, path) == 0)
+                        m = &modules->list.items[i];
+        if (!m) {
+                struct trace_module one = {.path = path};
+                char file[4200];
+
+                code_file_locate(modules->pid, path, file, sizeof(file));
+                one.build_id_len = elf_id_read(file, one.build_id);
+                vec_push(&modules->list, (struct known_module){path, base, bias_of(file, base),
+                                                               trace_add_module(modules->w, &one)});
+                m = &modules->list.items[modules->list.n - 1];
+        }
+        /* one behind what is meant, as return addresses are */
+        return trace_add_location(modules->w,
+                                  &(struct trace_location){.module = m->module,
+                                                           .offset = address + 1 - m->bias});
 }
 
 /* Words of variables, so that they get names; of very many, some. */
-static void add_places(struct trace_writer *w, pid_t pid, struct heap_graph *h) {
-        struct owner_module *modules = calloc(MAX(h->n_owners, 1u), sizeof(*modules));
+static void add_variables(struct module_list *modules, struct heap_graph *h) {
         uint32_t n = 0, step;
 
-        h->places = calloc(MAX(h->graph.n_roots, 1u), sizeof(*h->places));
-        if (!modules || !h->places) {
-                free(modules);
-                return;
-        }
-        for (uint32_t i = 0; i < h->n_owners; i++)
-                modules[i].module = UINT32_MAX;
         for (uint32_t i = 0; i < h->graph.n_roots; i++)
                 n += h->roots[i].kind == ROOT_DATA;
         step = n / MAX_VARIABLES + 1;
         n = 0;
         for (uint32_t i = 0; i < h->graph.n_roots; i++) {
                 const struct reach_root *r = &h->roots[i];
-                struct owner_module *m = &modules[r->owner];
+                const struct heap_owner *o = &h->owners[r->owner];
 
-                if (r->kind != ROOT_DATA || n++ % step)
-                        continue;
-                if (m->module == UINT32_MAX)
-                        *m = add_module(w, pid, &h->owners[r->owner]);
-                h->places[h->n_places++] = (struct heap_place){
-                        .address = r->begin,
-                        /* one behind what is meant, as return addresses are */
-                        .location = trace_add_location(
-                                w, &(struct trace_location){.module = m->module,
-                                                            .offset = r->begin + 1 - m->bias}),
-                        .kind = PLACE_VARIABLE};
+                if (r->kind == ROOT_DATA && n++ % step == 0)
+                        h->places[h->n_places++] =
+                                (struct heap_place){.address = r->begin,
+                                                    .location = locate(modules, o->name, o->base,
+                                                                       r->begin),
+                                                    .kind = PLACE_VARIABLE};
         }
-        free(modules);
+}
+
+/* The same of functions, in the files that are mapped now. */
+static void add_functions(struct module_list *modules, const struct maps *maps,
+                          const heap_function_list *functions, struct heap_graph *h) {
+        size_t k = 0;
+
+        for (size_t i = 0; i < functions->n; i++) {
+                uint64_t address = functions->items[i];
+                const struct mapping *m, *first;
+
+                while (k < maps->list.n && maps->list.items[k].end <= address)
+                        k++;
+                if (k == maps->list.n)
+                        return;
+                m = first = &maps->list.items[k];
+                if (m->begin > address || m->path[0] != '/')
+                        continue;
+                while (first > maps->list.items && strcmp(first[-1].path, m->path) == 0)
+                        first--;
+                h->places[h->n_places++] = (struct heap_place){
+                        .address = address,
+                        .location = locate(modules, m->path, first->begin - first->offset, address),
+                        .kind = PLACE_FUNCTION};
+        }
+}
+
+static int by_place(const void *a, const void *b) {
+        const struct heap_place *x = a, *y = b;
+
+        return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void add_places(struct trace_writer *w, pid_t pid, struct heap_graph *h) {
+        struct module_list modules = {.pid = pid, .w = w};
+        heap_function_list functions = {0};
+        struct err unsaid = {0};
+        struct maps maps = {0};
+
+        heap_functions_find(h, &functions);
+        h->places = calloc(h->graph.n_roots + functions.n + 1, sizeof(*h->places));
+        if (h->places) {
+                add_variables(&modules, h);
+                if (maps_read(&maps, pid, &unsaid) >= 0)
+                        add_functions(&modules, &maps, &functions, h);
+                if (h->n_places)
+                        qsort(h->places, h->n_places, sizeof(h->places[0]), by_place);
+        }
+        maps_done(&maps);
+        vec_free(&functions);
+        vec_free(&modules.list);
 }
 
 static int write_graph(struct trace_writer *w, struct heap_graph *h, uint32_t process,
@@ -93,22 +157,28 @@ static int write_graph(struct trace_writer *w, struct heap_graph *h, uint32_t pr
 
         heap_graph_encode(h, &bytes);
         heap_graph_encode_places(h->places, h->n_places, &bytes);
-        is_there = trace_put_graph(w, &(struct trace_graph){.process = process, .n_bytes = bytes.n},
+        is_there = trace_put_graph(w,
+                                   &(struct trace_graph){.process = process,
+                                                         .n_bytes = bytes.n,
+                                                         .has_heads = h->n_heads > 0},
                                    bytes.items);
         vec_free(&bytes);
         return is_there ? 0 : err_set(reterr, -ENOSPC, "no memory for the graph");
 }
 
-int unrecorded_trace_write(pid_t pid, int fd, struct err *reterr) {
+int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *reterr) {
         _cleanup_(trace_writer_freep) struct trace_writer *w = NULL;
-        struct heap_graph h;
-        struct unrecorded what;
+        struct heap_graph h = {0};
+        struct unrecorded what = {0};
         const char *args[1] = {what.name};
+        char name[17];
         uint32_t process;
-        int own_fd, r = unrecorded_graph_make(pid, &h, &what, reterr);
+        int own_fd, r, why = unrecorded_graph_make(pid, &h, &what, reterr);
 
-        if (r < 0)
-                return r;
+        if (why < 0 && (!with_threads || !proc_comm(pid, pid, name)))
+                return why;
+        if (why < 0)
+                snprintf(what.name, sizeof(what.name), "%.15s", name);
         own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the writer closes its own */
         r = trace_writer_open(own_fd,
                               &(struct trace_meta){.pid = (uint32_t)pid,
@@ -126,9 +196,14 @@ int unrecorded_trace_write(pid_t pid, int fd, struct err *reterr) {
                                                                        .n_args = 1,
                                                                        .args = args,
                                                                        .exe = what.name});
-                add_places(w, pid, &h);
-                r = write_graph(w, &h, process, reterr);
+                if (why >= 0) {
+                        add_places(w, pid, &h);
+                        r = write_graph(w, &h, process, reterr);
+                }
+                if (with_threads && !unrecorded_threads_write(w, pid, process) && r >= 0)
+                        r = why;
         }
-        heap_graph_done(&h);
+        if (why >= 0)
+                heap_graph_done(&h);
         return r < 0 ? r : 0;
 }

@@ -4,5 +4,6 @@
 
 #include "record/unrecorded_graph.h"
 
-/* Writes it to fd, which is empty and stays the caller's. What unrecorded_graph_make says. */
-int unrecorded_trace_write(pid_t pid, int fd, struct err *reterr);
+/* Writes it to fd, which is empty and stays the caller's. What unrecorded_graph_make says. with_threads: its threads too, and they are
+ * enough where there can be no graph. */
+int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *reterr);

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/macros.h"
 #include "record/proc.h"
+#include "record/shared_memory.h"
 #include "wire/hello.h"
 
 enum { UNREPORTED_MAX_ENVIRON_BYTES = 256 * 1024, UNREPORTED_KTHREADD = 2 };
@@ -63,4 +65,52 @@ void unreported_find(unreported *ret, size_t *ret_n_unclear, const char *rendezv
         }
         if (proc)
                 closedir(proc);
+}
+
+static bool unreported_is_silt(pid_t pid) {
+        struct stat own, its;
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        return stat("/proc/self/exe", &own) == 0 && stat(path, &its) == 0 &&
+               own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+}
+
+static pid_t unreported_tracer(pid_t pid) {
+        char path[64], text[2048];
+        const char *at;
+
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        if (fs_read_text(path, text, sizeof(text)) <= 0)
+                return 0;
+        at = strstr(text, "\nTracerPid:");
+        return at ? (pid_t)atoi(at + strlen("\nTracerPid:")) : 0;
+}
+
+/* A copy that one of silt's helpers holds is read, and never runs. */
+static bool unreported_is_copy(pid_t pid) {
+        return proc_state(pid) == 't' && unreported_is_silt(unreported_tracer(pid));
+}
+
+void unreported_find_heirs(unreported *ret, double since_s) {
+        shared_files own = {0}, its = {0};
+        DIR *proc = opendir("/proc");
+        struct dirent *d;
+
+        shared_memory_list(getpid(), &own);
+        while (own.n && proc && (d = readdir(proc))) {
+                pid_t pid = (pid_t)atoi(d->d_name);
+
+                if (pid <= 1 || proc_started_s(pid) < since_s || !proc_is_running(pid))
+                        continue;
+                vec_clear(&its);
+                shared_memory_list(pid, &its);
+                if (shared_memory_meet(&own, &its) && !unreported_is_silt(pid) &&
+                    !unreported_is_copy(pid))
+                        vec_push(ret, pid);
+        }
+        if (proc)
+                closedir(proc);
+        vec_free(&own);
+        vec_free(&its);
 }

@@ -142,8 +142,8 @@ static void draw_peak(const struct style *s, const struct chart *c) {
         struct unit_text bytes, at;
         struct str text = {0};
 
-        str_addf(&text, "peak %s at %s", unit_bytes(&bytes, c->peak_bytes),
-                 unit_duration(&at, c->peak_ns));
+        str_addf(&text, "peak %s at %s", unit_weight(&bytes, c->peak_bytes),
+                 unit_moment(&at, c->peak_ns));
         draw_sign(s, c, c->peak_ns, s->utf8 ? "▼" : "v", str_text(&text));
         str_done(&text);
 }
@@ -154,7 +154,7 @@ static void draw_mark(const struct style *s, const struct chart *c, const struct
 
         str_add(&clean, m->is_snapshot ? "@" : "");
         style_add_clean(&clean, m->text);
-        unit_duration(&at, m->time_ns);
+        unit_moment(&at, m->time_ns);
         style_add_cut(s, &text, str_text(&clean), c->n_columns - 6 - str_width(at.s));
         str_addf(&text, " (%s)", at.s);
         draw_sign(s, c, m->time_ns, s->utf8 ? "▲" : "^", str_text(&text));
@@ -175,9 +175,9 @@ static void draw_marks(const struct style *s, const struct chart *c) {
 /* A step of 1, 2 or 5 times a power of ten that gives up to `most` ticks. */
 static uint64_t tick_step_ns(uint64_t span_ns, size_t most) {
         static const uint64_t steps[] = {1, 2, 5};
-        uint64_t unit = 1000;
+        uint64_t unit = unit_has_times() ? 1000 : 1000000000;
 
-        if (span_ns / MAX(most, 1u) > 20000000000u) { /* minutes and hours */
+        if (unit_has_times() && span_ns / MAX(most, 1u) > 20000000000u) { /* minutes and hours */
                 static const uint64_t seconds[] = {30,   60,   120,   300,   600,  1800,
                                                    3600, 7200, 14400, 43200, 86400};
 
@@ -189,6 +189,14 @@ static uint64_t tick_step_ns(uint64_t span_ns, size_t most) {
                 for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
                         if (span_ns / (steps[i] * unit) <= most || unit > UINT64_MAX / 100)
                                 return steps[i] * unit;
+}
+
+/* Moments without times are numbered. */
+static void unit_tick(struct unit_text *t, uint64_t tick_ns) {
+        if (unit_has_times())
+                unit_duration(t, tick_ns);
+        else
+                unit_count(t, tick_ns / 1000000000u);
 }
 
 static void draw_axis(const struct style *s, const struct chart *c) {
@@ -207,7 +215,7 @@ static void draw_axis(const struct style *s, const struct chart *c) {
                 if (!has_tick || i < next)
                         continue;
                 if (tick_ns)
-                        unit_duration(&t, tick_ns);
+                        unit_tick(&t, tick_ns);
                 else
                         snprintf(t.s, sizeof(t.s), "0");
                 if (i + str_width(t.s) > c->n_columns)

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/spent_time.h"
 #include "report/finding_holders.h"
 #include "report/limit_lines.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
 
 enum {
-        FOUND_MAX = 7,
+        FOUND_MAX = FINDING_MAX + FINDING_MAX_TIME,
         FOUND_INDENT = 4,
         FOUND_CALLERS = 3, /* told of a site */
 };
@@ -104,11 +105,11 @@ static void print_site(const struct style *s, const struct report *r, const stru
         const char *module = NULL;
         size_t told;
 
-        frame_stack_fill(&x, &r->frames, f->site.stack, false);
+        frame_stack_fill(&x, &r->frames, f->site.stack, f->is_time);
         if (x.shown.n) {
                 told = find_told(r, f, &x);
                 add_frame(s, r, &x, told, &module, &text);
-                if (told == 0)
+                if (told == 0 && !f->is_time)
                         stack_add_via(s, &r->frames, f->site.stack,
                                       report_has_parts(r, f->site.stack), &via);
                 if (via.n && str_width(str_text(&text)) + 2 + str_width(str_text(&via)) <=
@@ -242,8 +243,8 @@ static void print_nothing(const struct style *s, const struct report *r) {
         struct unit_text a, b;
         struct str text = {0};
 
-        if (t->n_allocs == 0 || report_is_filtered(r) || report_is_windowed(r))
-                return;
+        if (t->n_allocs == 0 || t->lacks_blocks || report_is_filtered(r) || report_is_windowed(r))
+                return; /* without blocks nobody looked for anything */
         str_addf(&text, "Nothing to worry about: ");
         if (t->end_bytes)
                 str_addf(&text, "%s %s left at the end, after a peak of %s",
@@ -271,7 +272,8 @@ void finding_text_print(const struct style *s, const struct report *r) {
         struct finding_holders holders;
 
         for (size_t i = 0; i < r->findings->n && n < FOUND_MAX; i++)
-                if (part_of(&r->findings->items[i]) == FOUND_NUMBERED) {
+                if (part_of(&r->findings->items[i]) == FOUND_NUMBERED &&
+                    (r->findings->items[i].is_time || !query_metric_time(r->metric))) {
                         order[n++] = i;
                         n_worries += finding_is_worry(&r->findings->items[i]);
                 }
@@ -279,7 +281,7 @@ void finding_text_print(const struct style *s, const struct report *r) {
                 style_heading(s, !is_all_seen ? "Findings in what silt saw"
                                  : n_worries  ? "Findings"
                                               : "Findings: nothing to worry about");
-        else if (is_all_seen)
+        else if (is_all_seen && !query_metric_time(r->metric))
                 print_nothing(s, r);
         finding_holders_find(&holders, r, s->utf8);
         for (size_t i = 0; i < n; i++)

@@ -6,8 +6,25 @@
 
 #include "base/units.h"
 #include "finding/joined.h"
+#include "query/spent_time.h"
 #include "show/opened.h"
 #include "show/process_holders.h"
+#include "task/task_findings.h"
+
+const struct query_answer *report_site_answer(const struct report *r) {
+        return report_answer_of(r, r->metric);
+}
+
+const struct query_answer *report_answer_of(const struct report *r, enum query_metric m) {
+        switch (query_metric_time(m)) {
+        case QUERY_CPU_TIME: return r->main_cpu ? r->main_cpu : r->cpu.answer;
+        case QUERY_BLOCKED_TIME: return r->main_blocked ? r->main_blocked : r->blocked.answer;
+        case QUERY_NO_TIME: break;
+        }
+        if (m == QUERY_MAPPED && (r->mapped_answer || m != r->metric))
+                return r->mapped_answer;
+        return r->answer;
+}
 
 bool report_is_windowed(const struct report *r) {
         return r->scope.from_ns > 0 || r->scope.to_ns < r->v->end_ns;
@@ -69,7 +86,7 @@ static void gather_sites(struct report *r) {
         const struct query_group_options by = {.by = QUERY_BY_SITE,
                                                .metric = r->metric,
                                                .is_full = r->options->request->full};
-        struct query_groups *g = query_group_answer(r->q, r->answer, &by);
+        struct query_groups *g = query_group_answer(r->q, report_site_answer(r), &by);
 
         for (size_t i = 0; i < g->n; i++) {
                 bool added;
@@ -80,7 +97,7 @@ static void gather_sites(struct report *r) {
                 if (g->rows[i].has_parts)
                         map_put(&r->with_parts, g->rows[i].stack, 1, &added);
         }
-        name_quality_count_lines(&r->quality.names, g);
+        name_quality_count_lines(&r->quality.names, g, query_metric_time(r->metric));
         query_groups_free(g);
 }
 
@@ -114,6 +131,8 @@ static int gather_unfiltered(struct report *r, struct err *reterr) {
         }
         if (query_answer_is_untold(r->answer)) /* the window as answered is empty */
                 scope = r->options->resolved->scope;
+        scope.of_mappings = false;
+        scope.of_time = QUERY_NO_TIME;
         scope.filter = NULL;
         x = query_ask(r->q, &scope, &a, reterr);
         if (x >= 0)
@@ -141,6 +160,7 @@ static struct request base_request(const struct report *r, const char *process) 
 static int find_in(struct report *r, const struct query_answer *a, const struct query_totals *whole,
                    const char *process, struct findings **ret, struct err *reterr) {
         struct request base = base_request(r, process);
+        bool with_time = r->has_time && (a == r->all || !r->all); /* once, of all of them */
         int x;
 
         x = findings_make(&(struct finding_source){.q = r->q,
@@ -151,7 +171,9 @@ static int find_in(struct report *r, const struct query_answer *a, const struct 
                                                            percent(whole->n_complete_stacks,
                                                                    whole->n_allocs),
                                                    .request = &base,
-                                                   .is_windowed = report_is_windowed(r)},
+                                                   .is_windowed = report_is_windowed(r),
+                                                   .cpu = with_time ? &r->cpu : NULL,
+                                                   .blocked = with_time ? &r->blocked : NULL},
                           ret, reterr);
         request_done(&base);
         return x;
@@ -202,9 +224,13 @@ static int find_in_all(struct report *r, struct err *reterr) {
 }
 
 static int gather_findings(struct report *r, struct err *reterr) {
-        if (r->all)
-                return find_in_all(r, reterr);
-        return find_in(r, r->answer, &r->whole, r->options->request->process, &r->findings, reterr);
+        int x = r->all ? find_in_all(r, reterr)
+                       : find_in(r, r->answer, &r->whole, r->options->request->process,
+                                 &r->findings, reterr);
+
+        if (x >= 0 && !report_is_filtered(r))
+                task_findings_add(r->findings, r->q, &r->frames, r->all ? r->all : r->answer);
+        return x;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -228,6 +254,47 @@ static int gather_all(struct report *r, struct err *reterr) {
         return x;
 }
 
+static int gather_mapped(struct report *r, struct err *reterr) {
+        struct query_scope scope = r->scope;
+
+        scope.of_mappings = true;
+        if (query_filter_needs_events(scope.filter) && r->metric != QUERY_MAPPED)
+                return 0;
+        return query_ask(r->q, &scope, &r->mapped_answer, reterr);
+}
+
+static int ask_time(struct report *r, const struct query_scope *of, enum query_time time,
+                    struct query_answer **ret, struct err *reterr) {
+        struct query_scope scope = *of;
+
+        scope.of_time = time;
+        return query_ask(r->q, &scope, ret, reterr);
+}
+
+static int gather_time(struct report *r, struct err *reterr) {
+        struct query_scope scope = r->all ? r->all->scope : r->scope;
+        struct err own = {0};
+        int x;
+
+        if (!query_has_ticks(r->q))
+                return 0;
+        scope.of_time = QUERY_CPU_TIME;
+        x = time_parts_gather(r->q, r->names, &scope, &r->cpu, &own);
+        scope.of_time = QUERY_BLOCKED_TIME;
+        if (x >= 0)
+                x = time_parts_gather(r->q, r->names, &scope, &r->blocked, &own);
+        if (x >= 0 && r->beside)
+                x = ask_time(r, &r->scope, QUERY_CPU_TIME, &r->main_cpu, &own);
+        if (x >= 0 && r->beside)
+                x = ask_time(r, &r->scope, QUERY_BLOCKED_TIME, &r->main_blocked, &own);
+        r->has_time = x >= 0;
+        if (x < 0 && (query_metric_time(r->metric) || x != -EINVAL)) {
+                *reterr = own;
+                return x;
+        }
+        return 0;
+}
+
 int report_gather(struct query *q, const struct show_options *o, struct names *names,
                   struct report *ret, struct err *reterr) {
         uint64_t max_events = o->request->full ? UINT64_MAX : SHOW_MAX_EVENTS;
@@ -241,7 +308,10 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
                              .frames = {q, names, o->request->full},
                              .arena = arena_new()};
         r->metric = o->resolved->metric;
+        r->frames.is_of_time = query_metric_time(r->metric) != QUERY_NO_TIME;
         r->scope = o->resolved->scope;
+        r->scope.of_mappings = false;     /* the summary is of blocks, with mappings beside them, */
+        r->scope.of_time = QUERY_NO_TIME; /* and time */
         x = query_ask(q, &r->scope, &r->answer, reterr);
         if (x >= 0)
                 x = gather_all(r, reterr);
@@ -258,6 +328,10 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
                 x = query_mappings(q, &r->scope, &r->mappings, &r->n_mappings, &r->mapped, reterr);
         if (x >= 0)
                 x = query_resident(q, &r->scope, &r->resident, reterr);
+        if (x >= 0)
+                x = gather_mapped(r, reterr);
+        if (x >= 0)
+                x = gather_time(r, reterr);
         if (x < 0) {
                 report_done(r);
                 return x;
@@ -275,6 +349,11 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
 void report_done(struct report *r) {
         query_answer_free(r->answer);
         query_answer_free(r->beside);
+        query_answer_free(r->mapped_answer);
+        time_parts_done(&r->cpu);
+        time_parts_done(&r->blocked);
+        query_answer_free(r->main_cpu);
+        query_answer_free(r->main_blocked);
         free(r->threads);
         free(r->mappings);
         vec_free(&r->folded);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "finding/finding.h"
+#include "finding/time_parts.h"
 #include "name/name.h"
 #include "query/query.h"
 #include "report/report.h"
@@ -38,7 +39,15 @@ struct report {
         const struct query_answer *
                 all; /* of all processes together, in the same window: where there are several and none
                                          * was asked for; else NULL. The answer itself, but in the summary as JSON */
-        struct query_answer *beside;   /* `all`, where that is another; owned */
+        struct query_answer *beside; /* `all`, where that is another; owned */
+        /* the same scope, of mappings; NULL: the filter is about single blocks, or little is asked for */
+        struct query_answer *mapped_answer;
+        /* Where the time went, in the window of the headline and the findings (of all processes where several are told); has_time:
+         * there are ticks, and the filter is not about single blocks */
+        bool has_time;
+        struct time_parts cpu, blocked;
+        struct query_answer *main_cpu,
+                *main_blocked;         /* of the summary's own scope; NULL: the same */
         VEC(struct query_site) folded; /* the answer's sites as people tell them apart */
         struct map with_parts; /* stacks of those that called several functions to get memory */
         struct query_totals
@@ -60,6 +69,10 @@ int report_gather(struct query *q, const struct show_options *o, struct names *n
                   struct report *ret, struct err *reterr);
 void report_done(struct report *r);
 
+/* What the sites are of: blocks; with --by mapped mappings, with --by cpu or blocked time. */
+const struct query_answer *report_site_answer(const struct report *r);
+/* The same by another metric; NULL: nothing is known. */
+const struct query_answer *report_answer_of(const struct report *r, enum query_metric m);
 bool report_is_windowed(const struct report *r);
 bool report_is_filtered(const struct report *r);
 /* Few enough events, or all are asked for. Lifetimes need the rows of every slice only. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/headline.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "query/spent_time.h"
 #include "report/late_start.h"
 #include "report/resident_memory.h"
+#include "report/time_text.h"
 #include "show/estimate.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
@@ -21,6 +24,7 @@ enum {
 };
 
 #define HEADLINE_MIN_RATE_NS 1000000u
+#define HEADLINE_MOMENT_NS 1000000000u /* between two without times */
 
 #define HEADLINE_MIN_EXCESS 0.005 /* of the peak: less does not show in the curve */
 
@@ -62,7 +66,7 @@ uint64_t headline_run_ns(const struct report *r) {
 const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *t) {
         uint64_t span_ns = headline_span_ns(r), rate, unit = 1;
 
-        if (span_ns < HEADLINE_MIN_RATE_NS || n == 0)
+        if (span_ns < HEADLINE_MIN_RATE_NS || n == 0 || r->whole.lacks_time)
                 return "";
         rate = unit_nearest((double)n * 1e9 / (double)span_ns);
         while (rate / unit >= 1000)
@@ -91,9 +95,8 @@ static void add_run(const struct report *r, struct str *to) {
 static void add_window(const struct report *r, struct str *to) {
         struct unit_text a, b;
 
-        str_addf(to, "From %s to %s, ",
-                 r->scope.from_ns ? unit_duration(&a, r->scope.from_ns) : "0",
-                 unit_duration(&b, MIN(r->scope.to_ns, r->v->end_ns)));
+        str_addf(to, "From %s to %s, ", r->scope.from_ns ? unit_moment(&a, r->scope.from_ns) : "0",
+                 unit_moment(&b, MIN(r->scope.to_ns, r->v->end_ns)));
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
@@ -207,6 +210,38 @@ static void add_held(const struct style *s, const struct report *r, const struct
                 str_addf(to, " of %s", unit_duration(&b, end_of(r)));
 }
 
+/* Where blocks are not most of it, the one comes first that has the memory: it may be another. */
+static bool add_resident(const struct style *s, const struct report *r, const struct holder *h,
+                         struct str *to) {
+        struct holder most = {.process = resident_process(r), .n = 1};
+        const struct query_totals *t = &r->answer->totals;
+        struct str parts = {0};
+        struct unit_text a, b;
+        size_t begin;
+        bool is_told = resident_add(r, most.process, " used", s->utf8, &parts);
+
+        if (is_told) {
+                add_holder(s, r, &most, to);
+                str_addf(to, "%s. ", str_text(&parts));
+                begin = to->n;
+                add_family(s, r, &most, to);
+                to->bytes[begin] = (char)toupper((unsigned char)to->bytes[begin]);
+                str_addf(to, " together used up to %s, counting shared pages in each",
+                         unit_bytes(&a, t->peak_rss_bytes));
+                str_addf(to, "; their blocks peaked at %s%s", about(r),
+                         unit_bytes(&a, t->peak_bytes));
+                estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
+                str_addf(to, " after %s of %s", unit_duration(&a, t->peak_ns),
+                         unit_duration(&b, end_of(r)));
+                if (h->process != most.process) {
+                        str_addf(to, ", %s of it in ", unit_bytes(&a, h->bytes));
+                        add_holder(s, r, h, to);
+                }
+        }
+        str_done(&parts);
+        return is_told;
+}
+
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
 /* Of several processes the end is that of the last one; NULL: some lived on. */
@@ -271,7 +306,14 @@ static void add_left(const struct report *r, struct str *to) {
 
         str_add(to, ". ");
         add_ending(r, to);
-        if (t->end_blocks == 0)
+        if (t->lacks_blocks && t->end_bytes)
+                str_addf(to, ", %s %s still allocated.", unit_bytes(&a, t->end_bytes),
+                         t->end_bytes == 1 ? "was" : "were");
+        else if (t->end_blocks == 0 && r->answer->lacks_heirs)
+                str_add(to,
+                        ", none of these blocks was left but what ended processes left to their "
+                        "children, which is not counted.");
+        else if (t->end_blocks == 0 || t->lacks_blocks)
                 /* what is small may be there and in no sample */
                 str_add(to, query_sample_bytes(r->q) && t->n_allocs > t->n_frees
                                     ? ", none of the sampled blocks was still allocated."
@@ -311,8 +353,8 @@ static void add_allocations(const struct report *r, struct str *to) {
                 n_allocs ? unit_nearest(100.0 * (double)t->n_temporary / (double)n_allocs) : 0;
         const char *rate;
 
-        str_addf(to, " %s made %s allocation%s", is_of_several(r) ? "They" : "It",
-                 unit_count(&n, t->n_allocs), plural(t->n_allocs));
+        str_addf(to, " %s made %s%s allocation%s", is_of_several(r) ? "They" : "It",
+                 t->is_tallied ? "" : about(r), unit_count(&n, t->n_allocs), plural(t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &n);
         if (rate[0] && t->n_allocs >= HEADLINE_MIN_RATED)
                 str_addf(to, ", %s per second", rate);
@@ -327,6 +369,15 @@ static void add_allocations(const struct report *r, struct str *to) {
 static void add_filtered(const struct report *r, struct str *to) {
         const struct query_totals *t = &r->answer->totals, *all = &r->unfiltered;
         struct unit_text a, b;
+
+        if (unit_weights() != UNIT_BYTES) {
+                str_addf(to, ", only call paths with %s: %s of the %s",
+                         query_filter_text(r->scope.filter), unit_weight(&a, t->alloc_bytes),
+                         unit_weight(&b, all->alloc_bytes));
+                view_add_share(to, (int64_t)t->alloc_bytes, all->alloc_bytes);
+                str_add(to, ".");
+                return;
+        }
 
         str_addf(to, ", only blocks with %s: ", query_filter_text(r->scope.filter));
         if (query_answer_is_untold(r->answer)) {
@@ -346,12 +397,73 @@ static void add_filtered(const struct report *r, struct str *to) {
         str_addf(to, "%s%s of the %s", about(r), unit_bytes(&a, t->peak_bytes),
                  unit_bytes(&b, all->peak_bytes));
         view_add_share(to, (int64_t)t->peak_bytes, all->peak_bytes);
-        str_addf(to, " live at its peak, after %s", unit_duration(&a, t->peak_ns));
+        str_addf(to, " live at its peak, %s %s", t->lacks_time ? "at" : "after",
+                 unit_moment(&a, t->peak_ns));
         add_left(r, to);
+        if (t->lacks_blocks)
+                return;
         str_addf(to, " They are %s of", unit_count(&a, t->n_allocs));
         str_addf(to, " its %s allocation%s", unit_count(&a, all->n_allocs), plural(all->n_allocs));
         view_add_share(to, (int64_t)t->n_allocs, all->n_allocs);
         str_add(to, ".");
+}
+
+/* Without times: what was held at a single moment, or at the highest of several; of other weights than bytes, their sum. */
+static void add_sums(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        uint64_t n_moments = r->v->end_ns / HEADLINE_MOMENT_NS;
+        struct unit_text a, b;
+
+        if (unit_weights() != UNIT_BYTES) {
+                str_addf(to, ": %s in %s call path%s.", unit_weight(&a, t->alloc_bytes),
+                         unit_count(&b, t->n_sites), plural(t->n_sites));
+                return;
+        }
+        if (n_moments <= 1 || t->lacks_peak) {
+                str_addf(to, " held %s", unit_bytes(&a, t->end_bytes));
+                if (!t->lacks_blocks)
+                        str_addf(to, " in %s block%s", unit_count(&b, t->end_blocks),
+                                 plural(t->end_blocks));
+                str_add(to, ".");
+                return;
+        }
+        str_addf(to, " peaked at %s at %s", unit_bytes(&a, t->peak_bytes),
+                 unit_moment(&b, t->peak_ns));
+        str_addf(to, " of %s", unit_count(&a, n_moments));
+        add_left(r, to);
+        if (!t->lacks_blocks && !t->lacks_traffic)
+                add_allocations(r, to);
+}
+
+/* Of time alone: memory is not spoken of. */
+static void add_time(const struct style *s, const struct report *r, struct str *to) {
+        bool windowed = report_is_windowed(r);
+
+        if (windowed)
+                add_window(r, to);
+        add_subject(s, r, to);
+        if (report_is_filtered(r))
+                str_addf(to, ", only samples with %s:", query_filter_text(r->scope.filter));
+        else if (!windowed) {
+                add_run(r, to);
+                str_add(to, " and");
+        }
+        time_add_headline(s, r, true, to);
+}
+
+static void add_sentence(const struct style *s, const struct report *r, struct str *to);
+
+/* What it did with its memory, and, where that was recorded too, with its time. */
+static void add_sentences(const struct style *s, const struct report *r, struct str *to) {
+        if (r->has_time && query_metric_time(r->metric)) {
+                add_time(s, r, to);
+                return;
+        }
+        add_sentence(s, r, to);
+        if (!r->has_time || !r->cpu.ns)
+                return;
+        str_add(to, is_of_several(r) ? " They" : " It");
+        time_add_headline(s, r, false, to);
 }
 
 static void add_sentence(const struct style *s, const struct report *r, struct str *to) {
@@ -363,9 +475,12 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
         if (windowed && !report_is_filtered(r))
                 add_window(r, to);
         if (is_of_several(r) && !report_is_filtered(r) && holder_find(r->q, r->answer, &h)) {
-                add_held(s, r, &h, to);
-                if (!windowed && resident_add(r, ". Together they used", to))
-                        str_add(to, ", counting shared files in each");
+                if (windowed || !add_resident(s, r, &h, to)) {
+                        add_held(s, r, &h, to);
+                        if (!windowed &&
+                            resident_add(r, r->scope.process, ". Together they used", s->utf8, to))
+                                str_add(to, ", counting shared pages in each");
+                }
                 add_left_by(r, &h, to);
                 add_left(r, to);
                 add_allocations(r, to);
@@ -376,14 +491,29 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 add_filtered(r, to);
                 return;
         }
-        if (!windowed)
-                add_run(r, to);
-        if (t->n_allocs == 0 && t->peak_bytes == 0) {
-                str_add(to, windowed ? " allocated nothing."
-                                     : " and made no allocations that silt could see.");
+        if ((t->lacks_time || t->lacks_peak || unit_weights() != UNIT_BYTES) &&
+            (t->n_allocs || t->peak_bytes)) {
+                add_sums(r, to);
                 return;
         }
-        if (!windowed && resident_add(r, " and used", to))
+        if (query_is_blank(r->q)) {
+                str_add(to, ": nothing of what it did is in the trace.");
+                return;
+        }
+        if (!windowed && !t->lacks_time)
+                add_run(r, to);
+        if (t->n_allocs == 0 && t->peak_bytes == 0) {
+                if (query_is_of_time(r->q)) {
+                        str_add(to, "; allocations were not recorded.");
+                        return;
+                }
+                str_add(to, windowed                       ? " allocated nothing."
+                            : unit_weights() != UNIT_BYTES ? ": nothing was counted."
+                            : t->lacks_time                ? " held nothing."
+                                            : " and made no allocations that silt could see.");
+                return;
+        }
+        if (!windowed && resident_add(r, r->scope.process, " and used", s->utf8, to))
                 str_add(to, ". Blocks");
         else
                 str_add(to, windowed ? "" : " and");
@@ -391,7 +521,8 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
         estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
         str_addf(to, " after %s", unit_duration(&b, t->peak_ns));
         add_left(r, to);
-        add_allocations(r, to);
+        if (!t->lacks_blocks && !t->lacks_traffic)
+                add_allocations(r, to);
 }
 
 /* A launcher's own memory is rarely what people want to know about. */
@@ -435,7 +566,7 @@ void headline_put(struct json *j, const struct report *r) {
                 all.answer = r->beside;
                 all.scope = r->beside->scope;
         }
-        add_sentence(&plain, &all, &text);
+        add_sentences(&plain, &all, &text);
         json_put_string(j, "headline", str_text(&text));
         str_done(&text);
 }
@@ -459,11 +590,15 @@ static void add_curve(const struct report *r, struct str *to) {
 void headline_print(const struct style *s, const struct report *r) {
         struct str text = {0};
 
-        add_sentence(s, r, &text);
+        add_sentences(s, r, &text);
         fputs(s->bold, s->out);
         style_wrap(s, str_text(&text), 0);
         fputs(s->plain, s->out);
         str_clear(&text);
+        if (r->has_time && query_metric_time(r->metric)) {
+                str_done(&text);
+                return;
+        }
         estimate_add_sentence(&text, r->q, r->answer->totals.is_tallied);
         add_curve(r, &text);
         if (r->answer->known_from_ns && !query_answer_is_untold(r->answer)) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/units.h"
 #include "report/unseen_processes.h"
 #include "show/view.h"
@@ -93,19 +94,38 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
         str_done(&text);
 }
 
+/* Memory that silt does not see is told again when there is more of it: the last note of a process counts. */
+static struct map last_unseen(const struct report *r) {
+        struct map last = {0};
+        struct trace_limit l;
+
+        for (size_t i = 0; i < r->v->n_notes; i++)
+                if (trace_limit_parse(r->v->notes[i].text, &l) && l.kind == LIMIT_UNSEEN)
+                        *map_put(&last, l.pid, i, NULL) = i;
+        return last;
+}
+
+static bool is_outdated(const struct map *last, size_t note_idx, const struct trace_limit *l) {
+        uint64_t idx;
+
+        return l->kind == LIMIT_UNSEEN && map_get(last, l->pid, &idx) && idx != note_idx;
+}
+
 static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
         struct trace_limit l, unseen[UNSEEN_MAX];
         size_t n_unseen = unseen_limits(r, unseen, UNSEEN_MAX);
+        struct map last = last_unseen(r);
         struct query_unseen part;
         bool is_known = false;
 
         for (size_t i = 0; i < r->v->n_notes; i++)
                 if (trace_limit_parse(r->v->notes[i].text, &l) && is_asked_for(r, &l) &&
-                    !query_unseen_of(&r->v->notes[i], &part)) {
+                    !query_unseen_of(&r->v->notes[i], &part) && !is_outdated(&last, i, &l)) {
                         l.is_summed = false;
                         is_known |= l.kind == LIMIT_UNHOOKED || l.kind == LIMIT_UNSEEN;
                         fn(ctx, &l, &r->v->notes[i]);
                 }
+        map_done(&last);
         for (size_t i = 0; i < n_unseen; i++)
                 fn(ctx, &unseen[i], NULL);
         each_made_here(r, is_known, fn, ctx);
@@ -132,7 +152,8 @@ void limits_print(const struct style *s, const struct report *r) {
                 if (!t.of[i].n)
                         continue;
                 str_addf(&text, "%s%s",
-                         i == LIMIT_UNCOUNTED ? "" : "Incomplete: ", t.of[i].worst.text);
+                         i == LIMIT_UNCOUNTED || i == LIMIT_IMPORTED ? "" : "Incomplete: ",
+                         t.of[i].worst.text);
                 if (t.of[i].n > 1)
                         str_addf(&text, " (and %s more like this: see Notes)",
                                  unit_count(&n, t.of[i].n - 1));

@@ -2,6 +2,9 @@
 /* Who prints what. */
 #include "report/report.h"
 
+#include <errno.h>
+
+#include "query/spent_time.h"
 #include "report/gather.h"
 #include "show/opened.h"
 
@@ -19,10 +22,21 @@ static int print_summary(FILE *out, struct query *q, struct opened *bar,
         return x;
 }
 
+static int check_blocks(const struct query *q, enum request_shape shape, struct err *reterr) {
+        if ((shape != REQUEST_BLOCKS && shape != REQUEST_SIZES && shape != REQUEST_LIFETIMES) ||
+            !query_is_of_time(q))
+                return 0;
+        return err_set(
+                reterr, -ENODATA,
+                "the recording has samples of time and no allocations: record with silt run --cpu");
+}
+
 static int print_asked(FILE *out, struct query *q, struct opened *bar, const struct show_options *o,
                        struct err *reterr) {
-        int r = 0;
+        int r = check_blocks(q, o->request->shape, reterr);
 
+        if (r < 0)
+                return r;
         switch (o->request->shape) {
         case REQUEST_SUMMARY: return print_summary(out, q, bar, o, reterr);
         case REQUEST_BLOCKS:

@@ -4,8 +4,8 @@
  * one line, and nothing was printed then.
  *
  * The last byte chooses: bit 0 makes the checksums right first; bits 2 to 5 JSON, all processes, blocks, full; bits
- * 6 and 7 a window; bit 1 that the byte before chooses a view (low half) and a filter (high half). The metric goes by the
- * input's length.
+ * 6 and 7 a window; bit 1 that the byte before chooses a view (low half) and a filter (high half), or in place of one a metric or a
+ * child. Else the metric goes by the input's length.
  *
  * seeds: src/report/report_seeds
  * covers: src/report/report_blocks.c src/report/chart.c src/show/frame.c
@@ -23,7 +23,9 @@
  * covers: src/show/json_mappings.c src/show/json_processes.c src/show/json_timeline.c src/show/name_quality.c
  * covers: src/report/site_list.c
  * covers: src/report/report_tree.c src/show/view.c src/show/chain.c src/report/process_tree.c src/report/site_forest.c
+ * covers: src/report/post_mortem.c src/report/post_mortem_facts.c
  * covers: src/report/finding_text.c src/report/headline.c src/report/late_start.c src/report/sizes_lifetimes.c src/report/totals_text.c */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,25 +34,43 @@
 #include "base/fs.h"
 #include "base/heap_peak.h"
 #include "base/macros.h"
+#include "query/pages.h"
 #include "query/query.h"
+#include "query/query_internal.h"
 #include "report/report.h"
 #include "request/testing/request_made.h"
 #include "trace/rehash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+enum { N_FILTERS = 8 };
+
 static void choose_filter(struct request *o, unsigned n) {
-        static const char *const filters[][2] = {{"function", "a"},         {"not-module", "lib"},
-                                                 {"size", "10..500"},       {"lifetime", "2us.."},
-                                                 {"alive-at", "40us"},      {"thread", "r"},
-                                                 {"asked-by", "main|shop"}, {"process", "100"}};
+        static const char *const filters[N_FILTERS][2] = {
+                {"function", "a"},         {"not-module", "lib"}, {"size", "10..500"},
+                {"lifetime", "2us.."},     {"alive-at", "40us"},  {"thread", "r"},
+                {"asked-by", "main|shop"}, {"process", "100"}};
         struct err err = {0};
 
-        if (n == 0 || n > ARRAY_SIZE(filters))
+        if (n == 0 || n > N_FILTERS)
                 return;
         o->filter = query_filter_new(); /* by itself: a condition on processes is no key */
         if (query_filter_add(o->filter, filters[n - 1][0], filters[n - 1][1], &err) < 0)
                 abort();
+}
+
+/* No metric in particular, with or without a filter; some metric; the process that came second. */
+static void choose_question(struct request *o, unsigned n) {
+        static const char *const questions[] = {"",           "by=cpu",       "by=blocked",
+                                                "by=mapped",  "by=temporary", "function=a",
+                                                "process=101"};
+        _Static_assert(N_FILTERS + ARRAY_SIZE(questions) == 15, "half a byte");
+
+        if (n <= N_FILTERS)
+                return;
+        o->has_metric = false;
+        o->metric = QUERY_PEAK;
+        request_ask(o, questions[n - N_FILTERS - 1]);
 }
 
 static void choose_view(struct request *o, uint8_t n) {
@@ -59,6 +79,7 @@ static void choose_view(struct request *o, uint8_t n) {
                                             "group-by=module",
                                             "group-by=line",
                                             "group-by=crate",
+                                            "group-by=component",
                                             "group-by=thread",
                                             "group-by=size",
                                             "group-by=process",
@@ -77,11 +98,17 @@ static void choose_view(struct request *o, uint8_t n) {
         if (n % 5 == 2)
                 request_ask(o, "process=main");
         choose_filter(o, n >> 4);
+        choose_question(o, n >> 4);
 }
 
 static void choose(struct request *o, uint8_t choice, size_t n) {
+        enum query_metric metric = (enum query_metric)(n % QUERY_N_METRICS);
+        struct err err = {0};
+
         o->has_metric = true;
-        o->metric = (enum query_metric)(n % QUERY_N_METRICS);
+        if (query_metric_parse(query_metric_name(metric), &o->metric, &err) < 0 ||
+            o->metric != metric)
+                abort();
         request_ask(o, choice & 8 ? "process=all" : "");
         request_ask(o, choice & 16 ? "blocks" : "");
         request_ask(o, choice & 64 ? "from=3us" : "");
@@ -103,16 +130,17 @@ static int make_file(const uint8_t *data, size_t n, uint8_t choice) {
         return fd;
 }
 
+static void must_be_one_line(const struct err *err) {
+        if (!err->text[0] || strchr(err->text, '\n'))
+                abort();
+}
+
 /* What findings are made of, asked alone: a window that cuts slices, too. */
-static void ask_moves(const char *path, const struct request *o) {
-        struct query *q = NULL;
+static void ask_moves(struct query *q, const struct request *o) {
+        struct query_scope scope = query_whole(q);
         struct query_moves *m = NULL;
-        struct query_scope scope;
         struct err err = {0};
 
-        if (query_open(path, &q, &err) < 0)
-                return;
-        scope = query_whole(q);
         if (o->process)
                 scope.process = QUERY_ALL;
         if (o->from.is_set) /* late, so that there is something before it */
@@ -120,10 +148,95 @@ static void ask_moves(const char *path, const struct request *o) {
         else if (o->to.is_set)
                 scope.to_ns = o->to.ns;
         scope.filter = o->filter;
-        if (query_view(q)->n_processes > 0 && query_moves(q, &scope, &m, &err) < 0 &&
-            (!err.text[0] || strchr(err.text, '\n')))
-                abort();
+        if (query_moves(q, &scope, &m, &err) < 0)
+                must_be_one_line(&err);
         query_moves_free(m);
+}
+
+/* Ranges lie apart, in order, and are together what the sums say. */
+static void ask_ranges(struct query *q) {
+        struct query_scope scope = query_whole(q);
+        struct query_mapped_range *ranges = NULL;
+        struct query_mapping *rows = NULL;
+        struct query_mapped sum = {0};
+        struct err err = {0};
+        uint64_t bytes = 0;
+        size_t n = 0, n_rows;
+
+        scope.to_ns = query_view(q)->end_ns;
+        if (query_mappings(q, &scope, &rows, &n_rows, &sum, &err) < 0 ||
+            query_mapped_ranges(q, scope.process, scope.to_ns, &ranges, &n, &err) < 0)
+                must_be_one_line(&err);
+        for (size_t i = 0; i < n; i++) {
+                if (ranges[i].begin >= ranges[i].end || (i && ranges[i - 1].end > ranges[i].begin))
+                        abort();
+                bytes += ranges[i].end - ranges[i].begin;
+        }
+        if (bytes != sum.end_bytes)
+                abort();
+        free(ranges);
+        free(rows);
+}
+
+/* Every block is in the first slice that has later ones. */
+static void ask_slices(struct query *q) {
+        size_t n = query_view(q)->n_slices;
+
+        for (uint64_t seq = 0; seq < 100; seq += 33) {
+                size_t at = query_slice_of_seq(q, seq);
+                const struct trace_slice_info *s = trace_slice(q->reader, at < n ? at : 0);
+
+                if (at > n || (at < n && s->first_seq + s->n_allocs <= seq))
+                        abort();
+        }
+}
+
+static bool refuse(void *ctx, uint64_t done, uint64_t total) {
+        (void)ctx;
+        (void)done;
+        (void)total;
+        return false;
+}
+
+/* Who is late or refused is told which, and the next question is answered. */
+static void ask_late(struct query *q) {
+        struct query_scope scope = query_whole(q);
+        struct query_answer *a = NULL;
+        struct err err = {0};
+        int r;
+
+        query_set_deadline(q, 1);
+        if (query_tell_progress(q, 0, 1, &err) != -ETIME)
+                abort();
+        must_be_one_line(&err);
+        query_set_deadline(q, 0);
+        query_set_progress(q, refuse, NULL);
+        r = query_ask(q, &scope, &a, &err);
+        if (r < 0)
+                must_be_one_line(&err);
+        if (query_tell_progress(q, 0, 1, &err) != -ECANCELED)
+                abort();
+        query_set_progress(q, NULL, NULL);
+        if (query_tell_progress(q, 1, 1, &err) < 0)
+                abort();
+        query_answer_free(a);
+}
+
+/* What a report does not ask, or only where there is much. */
+static void ask_parts(const char *path, const struct request *o) {
+        struct query *q = NULL;
+        struct err err = {0};
+
+        if (query_open(path, &q, &err) < 0)
+                return;
+        if (!query_unit_name(q)[0] || !query_bytes_read(q))
+                abort();
+        if (query_view(q)->n_processes > 0) {
+                ask_moves(q, o);
+                ask_ranges(q);
+                ask_slices(q);
+                ask_late(q);
+        }
         query_free(q);
 }
 
@@ -152,7 +265,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         fclose(out);
         if (r < 0 && (!err.text[0] || strchr(err.text, '\n') || n_text))
                 abort();
-        ask_moves(path, &request);
+        ask_parts(path, &request);
         request_done(&request);
         free(text);
         close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asked for memory, by function, module, line, crate, thread, size or process. Text, or JSON (schema
+/* Who asked for memory, by function, module, line, crate, component, thread, size or process. Text, or JSON (schema
  * silt.groups/1). */
+#include "query/spent_time.h"
 #include "report/gather.h"
 #include "show/frame.h"
 #include "show/show_json.h"
@@ -18,12 +19,12 @@ enum {
 /* ---- what a row is called -------------------------------------------------------------------- */
 
 static const char *noun(enum query_by by, bool is_plural) {
-        static const char *const one[QUERY_N_BY] = {"call path",  "function", "module",
-                                                    "line",       "crate",    "thread",
-                                                    "size class", "process"};
-        static const char *const many[QUERY_N_BY] = {"call paths",   "functions", "modules",
-                                                     "lines",        "crates",    "threads",
-                                                     "size classes", "processes"};
+        static const char *const one[QUERY_N_BY] = {"call path", "function",   "module",
+                                                    "line",      "crate",      "component",
+                                                    "thread",    "size class", "process"};
+        static const char *const many[QUERY_N_BY] = {"call paths", "functions",    "modules",
+                                                     "lines",      "crates",       "components",
+                                                     "threads",    "size classes", "processes"};
 
         return is_plural ? many[by] : one[by];
 }
@@ -90,7 +91,8 @@ static void add_what(const struct view *v, const struct query_groups *groups,
                 style_add_clean(&name, v->o->request->full ? g->frame.module
                                                            : frame_base(g->frame.module));
                 break;
-        case QUERY_BY_CRATE: style_add_clean(&name, g->name); break;
+        case QUERY_BY_CRATE:
+        case QUERY_BY_COMPONENT: style_add_clean(&name, g->name); break;
         case QUERY_BY_THREAD: add_thread(v, g->thread, &name); break;
         case QUERY_BY_SIZE: add_size(g, &name); break;
         case QUERY_BY_PROCESS: add_process(v, g->process, &name); break;
@@ -163,7 +165,7 @@ static void add_figure(const struct view *v, const struct query_groups *g,
         uint64_t whole = query_metric_whole(&g->answer->totals, v->metric);
         struct unit_text t;
 
-        str_addf(to, "%11s", metric_text(v->metric, value_of(f, g), &t));
+        str_addf(to, "%*s", unit_weight_width() + 1, metric_text(v->metric, value_of(f, g), &t));
         if (whole && with_share)
                 str_addf(to, " %5.1f %%", metric_share_pct(value_of(f, g), whole));
 }
@@ -192,29 +194,43 @@ static void add_spark(const struct view *v, const struct query_history *h, size_
         str_addf(to, "%s  ", v->s.plain);
 }
 
+static bool has_no_blocks(const struct view *v) {
+        return v->v->meta.flags & TRACE_LACKS_BLOCKS;
+}
+
 static void print_heading(const struct view *v, const struct query_groups *g,
                           const struct query_history *h, size_t n_shown, size_t n) {
         bool has_share = query_metric_whole(&g->answer->totals, v->metric) > 0;
-        int width = has_share ? 19 : 11;
+        int plain = unit_weight_width() + 1, width = plain + (has_share ? 8 : 0);
         struct unit_text a, b;
         struct str text = {0};
 
         str_addf(&text, "By %s: ", noun(g->options.by, false));
         if (v->metric == QUERY_GROWTH)
                 str_add(&text, "growth of live bytes");
+        else if (query_metric_time(v->metric))
+                str_add(&text, v->metric == QUERY_CPU ? "CPU time" : "time blocked");
         else
                 view_add_state(v, &text);
         style_heading(&v->s, "%s (%s of %s)", str_text(&text), unit_count(&a, n_shown),
                       unit_count(&b, n));
         str_clear(&text);
         if (show_groups_have_totals(g->options.by))
-                str_addf(&text, "%*s%*s", width, "itself", is_wide(v) ? width : 11,
+                str_addf(&text, "%*s%*s", width, "itself", is_wide(v) ? width : plain,
                          is_wide(v) ? "with callees" : "+ callees");
         else
-                str_addf(&text, "%*s", width, metric_is_count(v->metric) ? "allocations" : "bytes");
-        str_addf(&text, "%12s  ", metric_is_count(v->metric) ? "bytes" : "blocks");
+                str_addf(&text, "%*s", width,
+                         metric_is_count(v->metric) ? "allocations" : unit_weight_name());
+        str_addf(&text, "%12s  ",
+                 v->metric == QUERY_BLOCKED     ? "waits"
+                 : query_metric_time(v->metric) ? "samples"
+                 : has_no_blocks(v)             ? ""
+                 : metric_is_count(v->metric)   ? "bytes"
+                 : v->metric == QUERY_MAPPED    ? "mappings"
+                                                : "blocks");
         if (h)
-                str_addf(&text, "%-*s", GROUPS_SPARK_CELLS + 2, "live over time");
+                str_addf(&text, "%-*s", GROUPS_SPARK_CELLS + 2,
+                         query_metric_time(v->metric) ? "over time" : "live over time");
         fprintf(v->out, "%s%s%s%s\n", v->s.dim, str_text(&text), noun(g->options.by, false),
                 v->s.plain);
         str_done(&text);
@@ -232,9 +248,11 @@ static void print_row(const struct view *v, const struct query_groups *g,
         if (show_groups_have_totals(g->options.by))
                 add_figure(v, g, &row->total, is_wide(v), &line);
         str_addf(&line, "%12s  ",
-                 metric_is_count(v->metric) ? unit_bytes(&t, (uint64_t)f.bytes)
-                 : f.blocks < 0             ? "-"
-                                            : unit_count(&t, (uint64_t)f.blocks));
+                 query_metric_time(v->metric) ? unit_count(&t, (uint64_t)f.blocks)
+                 : has_no_blocks(v)           ? ""
+                 : metric_is_count(v->metric) ? unit_bytes(&t, (uint64_t)f.bytes)
+                 : f.blocks < 0               ? "-"
+                                              : unit_count(&t, (uint64_t)f.blocks));
         width = str_width(str_text(&line));
         if (h && i < h->n_groups)
                 add_spark(v, h, i, &line);

@@ -2,6 +2,8 @@
 /* The report for programs: schema silt.report/1. Fields may be added; what stands here keeps its
  * meaning. */
 #include "base/json.h"
+#include "bill/bill_summary.h"
+#include "query/spent_time.h"
 #include "report/allocators.h"
 #include "report/finding_holders.h"
 #include "report/gather.h"
@@ -9,7 +11,9 @@
 #include "report/late_start.h"
 #include "report/limit_lines.h"
 #include "report/marks.h"
+#include "report/post_mortem.h"
 #include "report/resident_memory.h"
+#include "report/time_text.h"
 #include "report/unseen_processes.h"
 #include "show/estimate.h"
 #include "show/show_json.h"
@@ -22,10 +26,25 @@ static double seconds(uint64_t ns) {
 /* ---- stacks and sites ------------------------------------------------------------------------ */
 
 static void put_top_metric(struct json *j, struct report *r, enum query_metric m) {
-        query_sort_sites(r->answer->sites, r->answer->n_sites, m);
+        const struct query_answer *a = report_answer_of(r, m);
+
+        if (!a) /* conditions on single blocks: nothing is known of mappings; no samples of time */
+                return;
+        query_sort_sites(a->sites, a->n_sites, m);
         json_object(j);
         json_put_string(j, "metric", query_metric_name(m));
-        show_put_sites(j, r->q, r->answer, m, show_n_top(r->options));
+        if (query_metric_time(m))
+                json_put_string(j, "unit", "nanoseconds");
+        if (query_metric_time(m) && m == r->metric) { /* as tables tell them: one for each line */
+                struct query_answer folded = *a;
+
+                query_sort_sites(r->folded.items, r->folded.n, m);
+                folded.sites = r->folded.items;
+                folded.n_sites = r->folded.n;
+                show_put_sites(j, r->q, &folded, m, show_n_top(r->options));
+        } else {
+                show_put_sites(j, r->q, a, m, show_n_top(r->options));
+        }
         json_end(j);
 }
 
@@ -145,7 +164,7 @@ static void put_null(struct json *j, const char *key) {
 static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "quality");
         json_object(j);
-        if (r->whole.lacks_events)
+        if (r->whole.lacks_events || query_is_of_time(r->q))
                 put_null(j, "complete_stacks_pct");
         else
                 json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
@@ -183,14 +202,28 @@ static void put_quality(struct json *j, const struct report *r) {
         late_start_put(j, r);
 }
 
+/* Null where the source knows no times: seconds are then numbers of moments (docs/ledger.md). */
+static void put_span(struct json *j, const struct report *r, const char *key, uint64_t ns) {
+        if (r->whole.lacks_time)
+                put_null(j, key);
+        else
+                json_put_double(j, key, seconds(ns), 6);
+}
+
 static void put_filter(struct json *j, const struct report *r) {
         json_put_string(j, "filter", query_filter_text(r->scope.filter));
         if (!report_is_filtered(r))
                 return;
         json_key(j, "unfiltered");
         json_object(j);
-        json_put_uint(j, "allocations", r->unfiltered.n_allocs);
-        json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
+        if (r->unfiltered.lacks_blocks)
+                put_null(j, "allocations");
+        else
+                json_put_uint(j, "allocations", r->unfiltered.n_allocs);
+        if (show_knows_allocated(r->unfiltered.lacks_blocks))
+                json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
+        else
+                put_null(j, "bytes_allocated");
         json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
         json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
         json_end(j);
@@ -206,8 +239,11 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_string(&j, "schema", "silt.report/1");
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
-        json_put_double(&j, "duration_s", seconds(r->v->end_ns), 6);
-        json_put_double(&j, "run_time_s", seconds(headline_run_ns(r)), 6);
+        put_span(&j, r, "duration_s", r->v->end_ns);
+        put_span(&j, r, "run_time_s", headline_run_ns(r));
+        json_put_string(&j, "unit", unit_weight_name());
+        json_key(&j, "has_times");
+        json_bool(&j, !r->whole.lacks_time);
         json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
         estimate_put(&j, r->q, r->answer);
         json_key(&j, "window");
@@ -217,6 +253,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_end(&j);
         put_filter(&j, r);
         headline_put(&j, r);
+        post_mortem_put(&j, r);
         show_put_totals(&j, "totals", r->q, &r->answer->totals);
         if (r->all)
                 show_put_totals(&j, "totals_all", r->q, &r->all->totals);
@@ -232,16 +269,21 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         else
                 put_null(&j, "findings");
         put_top(&j, r);
-        if (r->whole.lacks_events) {
+        if (r->whole.lacks_events || r->whole.lacks_threads)
                 put_null(&j, "threads");
+        else
+                show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
+        if (r->whole.lacks_events) {
                 put_null(&j, "mappings");
         } else {
-                show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
                 show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings,
                                   show_n_top(r->options));
         }
+        x = time_put(&j, r, reterr);
         resident_put(&j, r);
-        x = put_timeline(&j, r, reterr);
+        bill_summary_put(&j, r->q, r->names, r->scope.process);
+        if (x >= 0)
+                x = put_timeline(&j, r, reterr);
         if (x >= 0)
                 x = put_histograms(&j, r, reterr);
         marks_put(&j, r->v);

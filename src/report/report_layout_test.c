@@ -157,8 +157,8 @@ static void check_lines(const char *text, unsigned width, bool is_ascii, const c
 }
 
 static void check_views(unsigned width, bool is_ascii) {
-        static const char *const groups[] = {"site",  "function", "module", "line",
-                                             "crate", "thread",   "size",   "process"};
+        static const char *const groups[] = {"site",      "function", "module", "line",   "crate",
+                                             "component", "thread",   "size",   "process"};
         static const char *const metrics[] = {"peak",  "end",       "allocated",
                                               "count", "temporary", "growth"};
         struct str base = {0};

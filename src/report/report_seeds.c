@@ -10,6 +10,8 @@
 #include "base/macros.h"
 #include "ledger/trace_maker.h"
 #include "query/testing/fabric.h"
+#include "report/report_stories.h"
+#include "trace/recorder_end.h"
 #include "trace/testing/trace_plain.h"
 #include "trace/writer.h"
 
@@ -23,6 +25,7 @@ enum {
         CHOICE_VIEW = 2,
         CHOICE_JSON = 4,
         CHOICE_ALL = 8,
+        CHOICE_BLOCKS = 16,
         CHOICE_FULL = 32,
         CHOICE_WINDOW = 192,
 };
@@ -106,6 +109,41 @@ static void put_prior(struct fabric *f, uint32_t flags) {
         trace_put_prior(fabric_writer(f), &x);
 }
 
+/* Killed for lack of memory: the group grew, or the machine did, or nothing did. */
+static void put_rooms(struct fabric *f, unsigned seed) {
+        uint64_t end_ns = fabric_now_ns(f);
+        struct trace_room x = {.process = TRACE_NO_PROCESS,
+                               .version = seed % 3,
+                               .path = seed % 3 ? "/jobs/a\033" : ""};
+
+        for (size_t i = 0; i < ROOM_N_FIGURES; i++)
+                x.of[i] = seed % 5 ? 1000 * i : ROOM_UNKNOWN;
+        x.of[ROOM_LIMIT] = 1 << 20;
+        for (unsigned i = 1; i <= 8; i++) {
+                x.time_ns = end_ns * i / 8;
+                x.of[ROOM_USAGE] = seed % 2 ? (1 << 17) * i : 1 << 20;
+                x.of[ROOM_SHMEM] = seed % 7 ? x.of[ROOM_USAGE] / 2 : ROOM_UNKNOWN;
+                trace_put_room(fabric_writer(f), &x);
+        }
+        x.process = 0;
+        x.flags = TRACE_ROOM_KILL;
+        trace_put_room(fabric_writer(f), &x);
+        trace_put_note(
+                fabric_writer(f), end_ns,
+                "kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/jobs/a\033,task_memcg=/jobs/a\033,task=x,pid=100,uid=0");
+        trace_put_note(fabric_writer(f), end_ns,
+                       "kernel: Memory cgroup out of memory: Killed process 100 (x) total-vm:1kB");
+        if (seed % 4 == 1)
+                trace_put_note(fabric_writer(f), end_ns, NO_GRAPH_NOTE "no room");
+        if (seed % 4 != 2)
+                trace_end_process(fabric_writer(f),
+                                  &(struct trace_process_end){.ended = TRACE_ENDED_OOM,
+                                                              .status = 9,
+                                                              .end_ns = end_ns});
+        else
+                trace_put_note(fabric_writer(f), 0, RECORDER_KILLED_NOTE RECORDER_BOTH_KILLED);
+}
+
 static void write_trace(const char *path, unsigned seed) {
         struct fabric_options o = {.seed = seed,
                                    .n_stacks = 3 + seed % 4,
@@ -138,6 +176,8 @@ static void write_trace(const char *path, unsigned seed) {
                 put_prior(f, seed / 3 % 8);
         trace_put_note(fabric_writer(f), fabric_now_ns(f), "pid 107 not followed\033");
         fabric_run(f, 40);
+        if (seed % 3 != 1)
+                put_rooms(f, seed);
         fabric_end(f);
 }
 
@@ -159,9 +199,12 @@ static void write_bounded(const char *path, unsigned seed) {
         fabric_end(f);
 }
 
-/* A profile of sums. */
-static void write_totals(const char *path) {
-        const struct trace_meta meta = {.flags = TRACE_IS_TOTALS};
+/* A profile of sums, with times or moments that have none. */
+static void write_totals(const char *path, unsigned seed) {
+        bool has_times = seed % 4;
+        const struct trace_meta meta = {.flags = TRACE_IS_TOTALS |
+                                                 (has_times ? 0 : TRACE_LACKS_TIME)};
+        uint64_t step_ns = has_times ? 10000 : 1000000000;
         const struct trace_process process = {.pid = 100, .parent = TRACE_NO_PROCESS, .exe = "/x"};
         struct trace_maker_total t = {.n_allocs = 0};
         struct trace_writer *w = NULL;
@@ -184,10 +227,10 @@ static void write_totals(const char *path) {
                 t.alloc_bytes += 5000;
                 t.n_frees += 3;
                 t.free_bytes += 1500;
-                if (trace_maker_put_totals(m, i * 10000, &t, 1) < 0)
+                if (trace_maker_put_totals(m, i * step_ns, &t, 1) < 0)
                         abort();
         }
-        trace_maker_finish(m, 70000);
+        trace_maker_finish(m, 7 * step_ns);
         if (trace_writer_finish(w, &err) < 0)
                 abort();
         trace_maker_free(m);
@@ -198,24 +241,28 @@ static void write_dropped(const char *path, unsigned seed) {
         if (seed % 2)
                 write_bounded(path, seed);
         else
-                write_totals(path);
+                write_totals(path, seed);
 }
 
 /* A byte for the view and the filter, and one that asks for them. */
-static void write_view(const char *path, unsigned view, void (*write)(const char *, unsigned)) {
+static void add_choices(const char *path, bool has_index, uint8_t view, unsigned choice) {
         FILE *f;
 
-        write(path, view);
-        trace_make_plain(path, view % 5 != 0, (uint8_t)view);
+        trace_make_plain(path, has_index, view);
         f = fopen(path, "ab");
         if (!f)
                 abort();
-        /* each view whole, in a window, and in full of all processes; as text and as JSON */
-        fputc((int)(CHOICE_REHASH | CHOICE_VIEW | (view + view / N_VIEWS) % 2 * CHOICE_JSON |
-                    (view / N_VIEWS % 3 == 1 ? CHOICE_WINDOW : 0) |
-                    (view / N_VIEWS % 3 == 2 ? CHOICE_ALL | CHOICE_FULL : 0)),
-              f);
+        fputc((int)(CHOICE_REHASH | CHOICE_VIEW | choice), f);
         fclose(f);
+}
+
+static void write_view(const char *path, unsigned view, void (*write)(const char *, unsigned)) {
+        write(path, view);
+        /* each view whole, in a window, and in full of all processes; as text and as JSON */
+        add_choices(path, view % 5 != 0, (uint8_t)view,
+                    (view + view / N_VIEWS) % 2 * CHOICE_JSON |
+                            (view / N_VIEWS % 3 == 1 ? CHOICE_WINDOW : 0) |
+                            (view / N_VIEWS % 3 == 2 ? CHOICE_ALL | CHOICE_FULL : 0));
 }
 
 /* ---- programs that findings are about ---------------------------------------------------------- */
@@ -342,9 +389,90 @@ static void write_culprit(const char *path, unsigned kind) {
         fabric_end(c.f);
 }
 
+/* ---- what is told seldom ------------------------------------------------------------------------ */
+
+/* Summaries: the low half of the byte; the high half is as report_fuzz.c has it. */
+enum {
+        ASK_PLAIN = 0x9F,
+        ASK_CPU = 0xAF,
+        ASK_BLOCKED = 0xBF,
+        ASK_MAPPED = 0xCF,
+        ASK_TEMPORARY = 0xDF,
+        ASK_FUNCTION = 0xEF,
+        ASK_CHILD = 0xFF,
+};
+
+struct telling {
+        void (*write)(const char *, unsigned);
+        unsigned variant;
+        uint8_t view;
+        unsigned choice;
+};
+
+static void write_tellings(const char *directory) {
+        static const struct telling tellings[] = {
+                {story_of_family, 0, ASK_PLAIN, 0},
+                {story_of_family, 0, ASK_CHILD, 0},
+                {story_of_family, 0, ASK_MAPPED, 0}, /* of the main process, too */
+                {story_of_family, 1, ASK_PLAIN, CHOICE_ALL},
+                {story_of_family, 2, ASK_PLAIN, CHOICE_ALL},
+                {story_of_family, 3, ASK_PLAIN, CHOICE_ALL},
+                {story_of_family, 3, ASK_PLAIN, CHOICE_ALL | CHOICE_FULL},
+                {story_of_family, 4, ASK_TEMPORARY, CHOICE_FULL},
+                {story_of_time, 0, ASK_PLAIN, 0},
+                {story_of_time, 0, ASK_CPU, CHOICE_JSON},
+                {story_of_time, 1, ASK_PLAIN, 0},
+                {story_of_time, 1, ASK_CPU, CHOICE_FULL},
+                {story_of_time, 1, ASK_BLOCKED, CHOICE_WINDOW},
+                {story_of_time, 0, ASK_FUNCTION, 0},
+                {story_of_server, 0, ASK_PLAIN, 0},
+                {story_of_server, 0, ASK_MAPPED, CHOICE_FULL},
+                {story_of_server, 1, ASK_PLAIN, 0},
+                {story_of_server, 3, ASK_PLAIN, CHOICE_JSON},
+                {story_of_server, 4, ASK_PLAIN, 0},
+                {write_bounded, 1, ASK_PLAIN, 0},
+                {write_bounded, 1, ASK_PLAIN, CHOICE_WINDOW},
+                {write_bounded, 1, ASK_FUNCTION, 0},
+                {write_bounded, 1, ASK_FUNCTION, CHOICE_WINDOW},
+                {write_totals, 4, ASK_PLAIN, 0},
+                {write_totals, 4, ASK_PLAIN, CHOICE_BLOCKS},
+                {write_bounded, 1, ASK_PLAIN, CHOICE_BLOCKS},
+                {story_of_server, 1, ASK_FUNCTION, CHOICE_BLOCKS},
+        };
+        char path[4096];
+
+        for (unsigned view = 0; view < N_VIEWS; view++) { /* where nothing is left out */
+                snprintf(path, sizeof(path), "%s/plain%u", directory, view);
+                write_trace(path, 9);
+                add_choices(path, true, (uint8_t)((ASK_PLAIN & 0xF0) | view),
+                            CHOICE_ALL | CHOICE_JSON);
+        }
+
+        for (unsigned i = 0; i < ARRAY_SIZE(tellings); i++) {
+                const struct telling *t = &tellings[i];
+
+                snprintf(path, sizeof(path), "%s/telling%u", directory, i);
+                t->write(path, t->variant);
+                add_choices(path, true, t->view, t->choice);
+        }
+        for (unsigned i = 0; i < 2 * N_SUMS_VARIANTS; i++) {
+                snprintf(path, sizeof(path), "%s/sums%u", directory, i);
+                story_of_sums(path, i);
+                add_choices(path, true, i < N_SUMS_VARIANTS ? ASK_PLAIN : ASK_FUNCTION, 0);
+        }
+        for (unsigned i = 0; i < 2 * N_KILL_VARIANTS; i++) {
+                bool breaks_off = i % N_KILL_VARIANTS == KILL_UNKNOWN;
+
+                snprintf(path, sizeof(path), "%s/kill%u", directory, i);
+                story_of_kill(path, i);
+                add_choices(path, !breaks_off, ASK_PLAIN, i < N_KILL_VARIANTS ? 0 : CHOICE_JSON);
+        }
+}
+
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
+        write_tellings(argv[1]);
         for (unsigned seed = 0; seed < N_SEEDS; seed++) {
                 char path[4096];
 
@@ -365,7 +493,7 @@ int main(int argc, char **argv) {
 
                 /* each filter, and views that history answers as well as those that it does not */
                 snprintf(path, sizeof(path), "%s/dropped%u", argv[1], i);
-                write_view(path, i * 11, write_dropped);
+                write_view(path, i * 11 % (9 * N_VIEWS), write_dropped);
         }
         for (unsigned kind = 0; kind < N_CULPRITS; kind++) {
                 char path[4096];

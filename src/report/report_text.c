@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people: the answer first, then what it rests on. */
 #include "base/units.h"
+#include "bill/bill_summary.h"
+#include "query/spent_time.h"
 #include "report/allocators.h"
 #include "report/chart.h"
 #include "report/finding_text.h"
@@ -8,10 +10,12 @@
 #include "report/headline.h"
 #include "report/limit_lines.h"
 #include "report/marks.h"
+#include "report/post_mortem.h"
 #include "report/process_tree.h"
 #include "report/site_list.h"
 #include "report/sizes_lifetimes.h"
 #include "report/threads_mappings.h"
+#include "report/time_text.h"
 #include "report/totals_text.h"
 #include "show/estimate.h"
 #include "show/style.h"
@@ -39,6 +43,12 @@ static bool mark_highest(struct chart *c) {
         return c->peak_bytes > 0;
 }
 
+/* A single sum without a time: nothing to draw. */
+static bool has_one_moment(const struct report *r) {
+        return unit_weights() != UNIT_BYTES || r->whole.lacks_peak ||
+               (r->whole.lacks_time && r->v->end_ns < 2000000000u);
+}
+
 static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
         size_t n = chart_n_columns(s);
         _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
@@ -48,7 +58,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
 
         if (!columns)
                 abort();
-        if (r->answer->totals.peak_bytes == 0 && !report_is_filtered(r))
+        if ((r->answer->totals.peak_bytes == 0 && !report_is_filtered(r)) || has_one_moment(r))
                 return 0;
         x = query_timeline(r->q, &r->scope, n,
                            r->options->request->full ? UINT64_MAX : SHOW_MAX_EVENTS, columns,
@@ -58,7 +68,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
         if (report_is_filtered(r) && !mark_highest(&chart))
                 return 0;
         marks_gather(r, &chart);
-        style_heading(s, "Live bytes over time");
+        style_heading(s, r->whole.lacks_time ? "Live bytes by moment" : "Live bytes over time");
         chart_draw(s, &chart);
         return 0;
 }
@@ -105,7 +115,8 @@ static void print_cost(const struct style *s, const struct report *r, struct str
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
 
-        if (!t->lacks_events) { /* else it was not silt that recorded it */
+        if (!t->lacks_events &&
+            !query_is_of_time(r->q)) { /* else it was not silt that recorded it, or from outside */
                 str_addf(text,
                          "silt in the program: at most %s of memory; threads waited %s for it",
                          unit_bytes(&a, t->runtime_bytes),
@@ -130,16 +141,23 @@ static void print_recording(const struct style *s, const struct report *r) {
         struct str text = {0};
 
         style_heading(s, "Recording");
-        if (!t->lacks_events)
+        if (!t->lacks_events && !query_is_of_time(r->q))
                 str_addf(&text, "stacks complete %.1f %%, ", q->complete_stacks_pct);
         str_addf(&text, "frames named %.1f %%", q->names.symbolized_frames_pct);
         if (q->names.guessed_frames_pct >= 0.05)
                 str_addf(&text, " (%.1f %% guessed)", q->names.guessed_frames_pct);
-        if (!t->lacks_events)
+        if (!t->lacks_events && !query_is_of_time(r->q))
                 str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
         print_line(s, &text);
-        if (r->v->meta.flags & TRACE_IS_TOTALS)
+        if (query_is_of_time(r->q))
+                str_addf(&text, "trace %s, samples of time and no allocations",
+                         unit_bytes(&a, r->v->file_bytes));
+        else if (r->v->meta.flags & TRACE_IS_TOTALS)
                 str_addf(&text, "trace %s, totals and no events", unit_bytes(&a, r->v->file_bytes));
+        else if (r->has_time)
+                str_addf(&text, "trace %s, %s event%s and samples of time",
+                         unit_bytes(&a, r->v->file_bytes), unit_count(&b, r->v->n_events),
+                         plural(r->v->n_events));
         else
                 str_addf(&text, "trace %s for %s events, %.2f bytes each",
                          unit_bytes(&a, r->v->file_bytes), unit_count(&b, r->v->n_events),
@@ -220,15 +238,13 @@ static void print_notes(const struct style *s, const struct report *r) {
 
                 view_add_missing(r->v, r->v->detail_from_ns, &text);
                 str_addf(&text, ": figures are for the nearest known window, %s to %s.",
-                         unit_duration(&b, r->scope.from_ns),
-                         unit_duration(&c, MIN(r->scope.to_ns, r->v->end_ns)));
+                         unit_moment(&b, r->scope.from_ns),
+                         unit_moment(&c, MIN(r->scope.to_ns, r->v->end_ns)));
                 print_note(s, str_text(&text));
                 str_clear(&text);
         }
         if (!r->answer->is_exact)
-                print_note(
-                        s,
-                        "Parts of the file that these figures need are missing: they are approximate.");
+                print_note(s, view_inexact(r->answer));
         else if (!r->quality.is_exact && !query_sample_bytes(r->q))
                 print_note(s, "The figures are not exact: some events are not in the trace.");
         if (naming.n)
@@ -242,19 +258,44 @@ static void print_notes(const struct style *s, const struct report *r) {
         str_done(&naming);
 }
 
+/* Asked about time: nothing of memory is told but what stands beside it. */
+static int print_time(const struct style *s, struct report *r, struct err *reterr) {
+        int x;
+
+        post_mortem_print(s, r);
+        limits_print(s, r);
+        headline_print(s, r);
+        finding_text_print(s, r);
+        x = time_tables_print(s, r, false, reterr);
+        if (x < 0)
+                return x;
+        sites_print(s, r);
+        print_recording(s, r);
+        print_notes(s, r);
+        return 0;
+}
+
 int report_text(FILE *out, struct report *r, struct err *reterr) {
         struct style s;
         int x;
 
         style_init(&s, out);
-        if (!query_answer_is_untold(r->answer))
+        if (r->has_time && query_metric_time(r->metric))
+                return print_time(&s, r, reterr);
+        if (!query_answer_is_untold(r->answer)) {
+                post_mortem_print(&s, r);
                 limits_print(&s, r);
+        }
         headline_print(&s, r);
         if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
                 return 0;
         finding_text_print(&s, r);
         totals_print(&s, r);
+        if (!report_is_windowed(r) && !report_is_filtered(r))
+                bill_summary_print(&s, r->q, r->names, r->scope.process, r->options->path);
         x = print_timeline(&s, r, reterr);
+        if (x >= 0 && r->has_time)
+                x = time_tables_print(&s, r, true, reterr);
         if (x < 0)
                 return x;
         sites_print(&s, r);
@@ -266,6 +307,7 @@ int report_text(FILE *out, struct report *r, struct err *reterr) {
         process_tree_print(&s, r);
         print_recording(&s, r);
         print_notes(&s, r);
-        totals_print_heap_summary(&s, r);
+        if (!r->whole.lacks_blocks && !query_is_of_time(r->q))
+                totals_print_heap_summary(&s, r);
         return 0;
 }

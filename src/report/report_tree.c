@@ -59,7 +59,8 @@ static bool is_inwards(const struct query_tree *t) {
 static void add_figures(const struct drawing *d, const struct query_node *n, struct str *to) {
         struct unit_text t;
 
-        str_addf(to, "%10s ", metric_text(d->v->metric, value_of(d, &n->total), &t));
+        str_addf(to, "%*s ", unit_weight_width(),
+                 metric_text(d->v->metric, value_of(d, &n->total), &t));
         if (d->whole)
                 str_addf(to, "%5.1f %%", metric_share_pct(value_of(d, &n->total), d->whole));
         else
@@ -73,7 +74,8 @@ static void add_figures(const struct drawing *d, const struct query_node *n, str
 }
 
 static size_t figures_width(const struct drawing *d) {
-        return TREE_TOTAL_WIDTH + (is_inwards(d->t) ? TREE_SELF_WIDTH : 0);
+        return TREE_TOTAL_WIDTH + (size_t)unit_weight_width() - 10 +
+               (is_inwards(d->t) ? TREE_SELF_WIDTH : 0);
 }
 
 /* Branches that are drawn, so that a name has room beside them. */
@@ -362,9 +364,15 @@ static void print_text(const struct view *v, const struct query_tree *t) {
         }
         if (v->metric == QUERY_GROWTH)
                 str_add(&what, "growth of live bytes");
+        else if (v->scope.of_time)
+                str_add(&what, v->metric == QUERY_CPU ? "CPU time" : "time blocked");
         else
                 view_add_state(v, &what);
-        style_heading(&v->s, "%s: %s", titles[t->options.kind], str_text(&what));
+        style_heading(&v->s, "%s: %s",
+                      v->scope.of_time && t->options.kind == QUERY_BOTTOM_UP
+                              ? "From where the time went up"
+                              : titles[t->options.kind],
+                      str_text(&what));
         fprintf(v->out, "%s%10s%s%s\n", v->s.dim, "total",
                 is_inwards(t) ? "             itself" : "", v->s.plain);
         print_nodes(&d);

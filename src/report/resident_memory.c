@@ -2,19 +2,32 @@
 #include "report/resident_memory.h"
 
 #include "base/units.h"
+#include "query/meeting.h"
 #include "report/late_start.h"
 #include "report/limit_lines.h"
+#include "show/frame.h"
 
 enum {
         RESIDENT_MIN_BYTES = 16 << 20,       /* beside blocks; every program has some of it */
         RESIDENT_MIN_MAPPED_BYTES = 4 << 20, /* that it mapped itself: not every program does */
         RESIDENT_MIN_SHARE = 10, /* of the whole, 1 in so many: parts with less are not told */
+        RESIDENT_MOST_PCT = 50,  /* of what was mapped: a function with so much is named, */
+        RESIDENT_ALL_PCT = 90,   /* and with so much it is nearly all */
 };
 
-enum resident_part { RESIDENT_MAPPED, RESIDENT_FILES, RESIDENT_REST, RESIDENT_N_PARTS };
+enum resident_part {
+        RESIDENT_PART_MAPPED,
+        RESIDENT_PART_BLOCKS,
+        RESIDENT_PART_FILES,
+        RESIDENT_PART_REST,
+        RESIDENT_N_PARTS,
+};
 
 struct resident {
-        uint64_t bytes, blocks_bytes; /* at most, each for itself */
+        struct query_scope scope;
+        uint64_t n_samples;
+        struct query_resident found; /* in the sample with most */
+        uint64_t bytes;              /* at most */
         uint64_t parts[RESIDENT_N_PARTS];
 };
 
@@ -22,50 +35,144 @@ static uint64_t above(uint64_t a, uint64_t b) {
         return a > b ? a - b : 0;
 }
 
-/* Blocks may be untouched, mappings too: no part is more than what was found in memory. What a program reserved and opened up later
- * (mprotect) was mapped all the same. */
-static struct resident resident_of(const struct report *r) {
-        const struct query_totals *t = &r->answer->totals;
-        const struct query_resident *s = &r->resident;
-        uint64_t own_bytes = s->anon_bytes + s->shmem_bytes;
-        struct resident x = {.bytes = MAX(t->peak_rss_bytes, query_resident_bytes(s)),
-                             .blocks_bytes = t->peak_bytes};
+static const struct query_totals *totals_of(const struct report *r, uint32_t process) {
+        return process == r->scope.process || process >= r->answer->n_processes
+                       ? &r->answer->totals
+                       : &r->answer->processes[process];
+}
 
-        x.parts[RESIDENT_MAPPED] = MIN(above(own_bytes, x.blocks_bytes), r->mapped.peak_bytes);
-        x.parts[RESIDENT_FILES] = s->file_bytes;
-        x.parts[RESIDENT_REST] =
-                above(x.bytes, x.blocks_bytes + x.parts[RESIDENT_MAPPED] + x.parts[RESIDENT_FILES]);
+/* What of the mapped bytes may be in memory of its own: not files, but shared memory that has the form of one. Where nothing tells
+ * whether reserved pages were opened up later, they count too. */
+static uint64_t mapped_at_most(const struct query_mapped *m, const struct query_resident *s) {
+        if (m->reserved_peak_bytes && !m->has_protects)
+                return m->peak_bytes;
+        return m->anon_peak_bytes +
+               MIN(s->shmem_bytes, above(m->usable_peak_bytes, m->anon_peak_bytes));
+}
+
+/* Blocks may be untouched, mappings too: no part is more than what was found in memory. */
+static struct resident resident_of(const struct report *r, uint32_t process) {
+        const struct query_totals *t = totals_of(r, process);
+        struct resident x = {.scope = {.process = process, .to_ns = UINT64_MAX}};
+        _cleanup_free_ struct query_mapping *rows = NULL;
+        struct query_mapped mapped = {0};
+        struct err err = {0};
+        uint64_t own_bytes, *parts = x.parts;
+        size_t n;
+
+        if (query_resident(r->q, &x.scope, &x.found, &err) < 0 ||
+            query_mappings(r->q, &x.scope, &rows, &n, &mapped, &err) < 0)
+                return (struct resident){.scope = x.scope};
+        x.n_samples = x.found.n_samples;
+        x.bytes = MAX(t->peak_rss_bytes, query_resident_bytes(&x.found));
+        own_bytes = x.found.anon_bytes + x.found.shmem_bytes;
+        parts[RESIDENT_PART_BLOCKS] = t->peak_bytes;
+        parts[RESIDENT_PART_MAPPED] =
+                MIN(above(own_bytes, t->peak_bytes), mapped_at_most(&mapped, &x.found));
+        parts[RESIDENT_PART_FILES] = x.found.file_bytes;
+        /* of that sample: what came and went between two of them is in no part */
+        parts[RESIDENT_PART_REST] =
+                above(query_resident_bytes(&x.found), parts[RESIDENT_PART_BLOCKS] +
+                                                              parts[RESIDENT_PART_MAPPED] +
+                                                              parts[RESIDENT_PART_FILES]);
         return x;
+}
+
+static uint64_t largest_part(const struct resident *x) {
+        uint64_t most = 0;
+
+        for (unsigned i = 0; i < RESIDENT_N_PARTS; i++)
+                most = MAX(most, x->parts[i]);
+        return most;
+}
+
+/* The highest sample was near the peak that the kernel counted: its parts are those of the peak. */
+static bool is_sampled_well(const struct resident *x) {
+        return query_resident_bytes(&x->found) >= x->bytes / 5 * 4;
 }
 
 /* Not where a part of the blocks was not seen: those would be taken for something else. */
 static bool is_told(const struct report *r, const struct resident *x) {
-        return r->resident.n_samples && !report_is_windowed(r) && !report_is_filtered(r) &&
+        uint64_t blocks_bytes = x->parts[RESIDENT_PART_BLOCKS];
+
+        return x->n_samples && !report_is_windowed(r) && !report_is_filtered(r) &&
                !late_start_is_there(r) && !limits_are_material(r) &&
-               x->blocks_bytes < x->bytes / 2 &&
-               (x->bytes >= x->blocks_bytes + RESIDENT_MIN_BYTES ||
-                x->parts[RESIDENT_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
+               (largest_part(x) > blocks_bytes || !is_sampled_well(x)) &&
+               blocks_bytes < x->bytes / 2 &&
+               (x->bytes >= blocks_bytes + RESIDENT_MIN_BYTES ||
+                x->parts[RESIDENT_PART_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
 }
 
-static void add_part(struct str *to, uint64_t bytes, enum resident_part part, const char *before) {
-        static const char *const what[RESIDENT_N_PARTS] = {
-                [RESIDENT_MAPPED] = "are its own mappings",
-                [RESIDENT_FILES] = "are files (code, libraries, data)",
-                [RESIDENT_REST] = "are stacks, variables and memory the allocator keeps",
-        };
+uint32_t resident_process(const struct report *r) {
+        uint32_t most = r->scope.process;
+
+        for (uint32_t p = 0; r->scope.process == QUERY_ALL && p < r->answer->n_processes; p++)
+                if (most == QUERY_ALL || r->answer->processes[p].peak_rss_bytes >
+                                                 r->answer->processes[most].peak_rss_bytes)
+                        most = p;
+        return most;
+}
+
+/* " (nearly all through ggc_internal_alloc)" */
+static void add_mapper(const struct report *r, const struct resident *x, bool utf8,
+                       struct str *to) {
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        _cleanup_(query_meetings_freep) struct query_meetings *m = NULL;
+        struct query_scope scope = x->scope;
+        struct name_frame frame;
+        struct err err = {0};
+        double pct;
+
+        scope.of_mappings = true;
+        if (query_ask(r->q, &scope, &a, &err) < 0 || !a->totals.peak_bytes)
+                return;
+        m = query_meet(r->q, a, QUERY_MAPPED);
+        if (!m->n || !m->items[0].stack)
+                return;
+        pct = 100.0 * (double)m->items[0].f.peak_bytes / (double)a->totals.peak_bytes;
+        if (pct < RESIDENT_MOST_PCT)
+                return;
+        frame = frame_of(&m->items[0].frame);
+        str_addf(to, " (%s through ",
+                 pct >= 100                ? "all"
+                 : pct >= RESIDENT_ALL_PCT ? "nearly all"
+                                           : "most of it");
+        frame_add_function(to, &r->frames, &frame, m->items[0].is_task, false, utf8);
+        str_add(to, ")");
+}
+
+static void add_part(const struct report *r, const struct resident *x, enum resident_part part,
+                     bool utf8, struct str *to) {
         struct unit_text t;
 
-        str_addf(to, "%s%s %s", before, unit_bytes(&t, bytes), what[part]);
+        unit_bytes(&t, x->parts[part]);
+        switch (part) {
+        case RESIDENT_PART_MAPPED:
+                str_addf(to, "about %s in its own mappings", t.s);
+                add_mapper(r, x, utf8, to);
+                break;
+        case RESIDENT_PART_BLOCKS: str_addf(to, "at most %s in blocks", t.s); break;
+        case RESIDENT_PART_FILES: str_addf(to, "%s in files (code, libraries, data)", t.s); break;
+        case RESIDENT_PART_REST:
+                str_addf(
+                        to,
+                        x->scope.process == QUERY_ALL && query_view(r->q)->n_processes > 1
+                                ? "about %s that they share after a fork, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
+                                : "about %s whose allocation silt did not see (memory the allocator keeps, stacks, variables)",
+                        t.s);
+                break;
+        case RESIDENT_N_PARTS: break;
+        }
 }
 
 /* The largest first. */
-static void add_parts(const struct resident *x, struct str *to) {
+static void add_parts(const struct report *r, const struct resident *x, bool utf8, struct str *to) {
         bool is_added[RESIDENT_N_PARTS] = {0};
-        unsigned n = 0, n_told = 0;
+        unsigned n = 0;
 
         for (unsigned i = 0; i < RESIDENT_N_PARTS; i++)
                 n += x->parts[i] >= x->bytes / RESIDENT_MIN_SHARE;
-        for (; n_told < n; n_told++) {
+        for (unsigned n_told = 0; n_told < n; n_told++) {
                 unsigned most = RESIDENT_N_PARTS;
 
                 for (unsigned i = 0; i < RESIDENT_N_PARTS; i++)
@@ -73,39 +180,55 @@ static void add_parts(const struct resident *x, struct str *to) {
                             (most == RESIDENT_N_PARTS || x->parts[i] > x->parts[most]))
                                 most = i;
                 is_added[most] = true;
-                add_part(to, x->parts[most], (enum resident_part)most,
-                         !n_told           ? ": about "
-                         : n_told + 1 == n ? " and "
-                                           : ", ");
+                str_add(to, !n_told ? ": " : n_told + 1 == n ? " and " : ", ");
+                add_part(r, x, (enum resident_part)most, utf8, to);
         }
 }
 
-bool resident_add(const struct report *r, const char *lead, struct str *to) {
-        struct resident x = resident_of(r);
-        struct unit_text all, blocks;
+bool resident_add(const struct report *r, uint32_t process, const char *lead, bool utf8,
+                  struct str *to) {
+        struct resident x = resident_of(r, process);
+        struct unit_text all;
 
         if (!is_told(r, &x))
                 return false;
-        str_addf(to, "%s up to %s of memory, at most %s of it in blocks", lead,
-                 unit_bytes(&all, x.bytes), unit_bytes(&blocks, x.blocks_bytes));
-        add_parts(&x, to);
+        str_addf(to, "%s up to %s of memory", lead, unit_bytes(&all, x.bytes));
+        if (is_sampled_well(&x))
+                add_parts(r, &x, utf8, to);
+        else
+                str_addf(
+                        to,
+                        ", at most %s of it in blocks; no sample was taken near that moment, so its other parts are unknown",
+                        unit_bytes(&all, x.parts[RESIDENT_PART_BLOCKS]));
         return true;
 }
 
 void resident_put(struct json *j, const struct report *r) {
-        struct resident x = resident_of(r);
+        static const char *const names[RESIDENT_N_PARTS] = {"mapped", "blocks", "files", "unseen"};
+        struct resident x = resident_of(r, r->scope.process);
+        unsigned most = 0;
 
         json_key(j, "resident");
-        if (!r->resident.n_samples) {
+        if (!x.n_samples) {
                 json_null(j);
                 return;
         }
+        for (unsigned i = 1; i < RESIDENT_N_PARTS; i++)
+                if (x.parts[i] > x.parts[most])
+                        most = i;
         json_object(j);
         json_put_uint(j, "peak_bytes", x.bytes);
-        json_put_uint(j, "anon_bytes", r->resident.anon_bytes);
-        json_put_uint(j, "file_bytes", r->resident.file_bytes);
-        json_put_uint(j, "shmem_bytes", r->resident.shmem_bytes);
-        json_put_uint(j, "mapped_bytes", x.parts[RESIDENT_MAPPED]);
+        json_put_uint(j, "anon_bytes", x.found.anon_bytes);
+        json_put_uint(j, "file_bytes", x.found.file_bytes);
+        json_put_uint(j, "shmem_bytes", x.found.shmem_bytes);
+        json_put_uint(j, "mapped_bytes", x.parts[RESIDENT_PART_MAPPED]);
+        json_put_uint(j, "blocks_bytes", x.parts[RESIDENT_PART_BLOCKS]);
+        json_put_uint(j, "unseen_bytes", x.parts[RESIDENT_PART_REST]);
+        json_key(j, "largest_part");
+        if (is_sampled_well(&x))
+                json_string(j, names[most]);
+        else
+                json_null(j);
         json_key(j, "is_mostly_blocks");
         json_bool(j, !is_told(r, &x));
         json_end(j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Resident memory beside blocks: where most of it is something else, that is the first thing to know.
+/* Resident memory beside blocks: where its largest part is something else, that is the first thing to know.
  * Inside report/ only. */
 #pragma once
 
@@ -7,7 +7,11 @@
 #include "base/str.h"
 #include "report/gather.h"
 
-/* Appends lead (" and took") and " up to 127 MiB of memory, of which …", to a sentence that says how long it ran. False: blocks are what there is
- * to tell, and nothing was appended. */
-bool resident_add(const struct report *r, const char *lead, struct str *to);
+/* Of several processes the one with most resident memory; of one itself. */
+uint32_t resident_process(const struct report *r);
+
+/* Appends lead (" and used") and " up to 127 MiB of memory: …" with its parts, the largest first, of a process, or of all of the scope
+ * (QUERY_ALL). False: blocks are the largest part, or parts are not known, and nothing was appended. */
+bool resident_add(const struct report *r, uint32_t process, const char *lead, bool utf8,
+                  struct str *to);
 void resident_put(struct json *j, const struct report *r);

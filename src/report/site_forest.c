@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/spent_time.h"
 #include "show/chain.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
@@ -69,6 +70,11 @@ struct forest {
 };
 
 const char *site_forest_title(const struct report *r) {
+        if (unit_weights() != UNIT_BYTES && r->metric != QUERY_GROWTH &&
+            !query_metric_time(r->metric))
+                return unit_weights() == UNIT_SAMPLES ? "Samples, by call path"
+                       : unit_weights() == UNIT_NS    ? "Time, by call path"
+                                                      : "Units, by call path";
         switch (r->metric) {
         case QUERY_PEAK: return "Live at the peak, by call path";
         case QUERY_END:
@@ -78,6 +84,9 @@ const char *site_forest_title(const struct report *r) {
         case QUERY_COUNT: return "Allocations, by call path";
         case QUERY_TEMPORARY: return "Temporary allocations, by call path";
         case QUERY_GROWTH: return "Growth of live bytes, by call path";
+        case QUERY_CPU: return "CPU time, by call path";
+        case QUERY_BLOCKED: return "Time blocked, by call path";
+        case QUERY_MAPPED: return "Mapped by the program itself, by call path";
         case QUERY_N_METRICS: break;
         }
         return "";
@@ -292,13 +301,18 @@ static void push_entries(struct forest *f, const struct query_node *n, uint32_t 
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
+/* Bytes beside counts, blocks beside bytes where they were counted. */
+static bool has_second(const struct forest *f) {
+        return !report_site_answer(f->r)->totals.lacks_blocks;
+}
+
 static bool has_third(const struct forest *f) {
-        return f->s->width >= FOREST_WIDE && f->r->metric != QUERY_COUNT &&
-               f->r->metric != QUERY_ALLOCATED;
+        return has_second(f) && f->s->width >= FOREST_WIDE && f->r->metric != QUERY_COUNT &&
+               f->r->metric != QUERY_ALLOCATED && f->r->metric != QUERY_MAPPED;
 }
 
 static bool has_error(const struct forest *f) {
-        return query_sample_bytes(f->r->q) != 0;
+        return query_sample_bytes(f->r->q) != 0 && f->r->metric != QUERY_MAPPED;
 }
 
 static void add_error(const struct forest *f, const struct rest *x, struct str *to) {
@@ -316,23 +330,26 @@ static void add_figures(const struct forest *f, const struct rest *x, bool is_bo
         struct unit_text t;
         int64_t second = x->second < 0 && !metric_is_count(f->r->metric) ? -x->second : x->second;
 
-        str_addf(to, "%s%10s", is_bold ? f->s->bold : "", metric_text(f->r->metric, x->value, &t));
+        str_addf(to, "%s%*s", is_bold ? f->s->bold : "", unit_weight_width(),
+                 metric_text(f->r->metric, x->value, &t));
         if (f->whole)
                 str_addf(to, " %5.1f %%", metric_share_pct(x->value, f->whole));
         if (has_error(f))
                 add_error(f, x, to);
         str_add(to, is_bold ? f->s->plain : "");
-        str_addf(to, "  %*s", (int)f->second_width,
-                 metric_is_count(f->r->metric) ? unit_bytes(&t, (uint64_t)second)
-                                               : unit_count(&t, (uint64_t)second));
+        if (has_second(f))
+                str_addf(to, "  %*s", (int)f->second_width,
+                         metric_is_count(f->r->metric) ? unit_bytes(&t, (uint64_t)second)
+                                                       : unit_count(&t, (uint64_t)second));
         if (has_third(f))
                 str_addf(to, "  %12s", unit_count(&t, (uint64_t)MAX(x->third, 0)));
         str_add(to, "  ");
 }
 
 static size_t figures_width(const struct forest *f) {
-        return 10 + (f->whole ? 8 : 0) + (has_error(f) ? FOREST_ERROR_WIDTH : 0) + 2 +
-               f->second_width + (has_third(f) ? 14 : 0) + 2;
+        return (size_t)unit_weight_width() + (f->whole ? 8 : 0) +
+               (has_error(f) ? FOREST_ERROR_WIDTH : 0) + (has_second(f) ? 2 + f->second_width : 0) +
+               (has_third(f) ? 14 : 0) + 2;
 }
 
 /* The lines of the branches above, and the bend to this one. */
@@ -362,11 +379,12 @@ static void add_offset(const struct forest *f, const struct name_frame *frame, s
         const struct trace_process *p = &report_process(f->r)->start;
         const char *module = frame_base(frame->module);
 
-        if (!frame->module[0] || frame_is_unnamed(frame))
-                return;
+        if (!frame->module[0] || frame_is_unnamed(frame) || frame->offset >> 62)
+                return; /* the last: made up where a source knows no address */
         if (strcmp(module, frame_base(p->exe)) != 0)
                 style_add_clean(to, module);
-        str_addf(to, "+0x%llx", (unsigned long long)frame->offset);
+        if (!query_metric_time(f->r->metric)) /* of time the function is one, wherever it was */
+                str_addf(to, "+0x%llx", (unsigned long long)frame->offset);
 }
 
 static void fill_chain(struct forest *f, const struct entry *e, struct chain *c) {
@@ -445,7 +463,7 @@ static void print_rest(struct forest *f, const struct entry *e) {
             (double)f->most_untold <= (double)rest.value)
                 str_addf(&text, ", none above %s",
                          metric_is_count(f->r->metric) ? unit_count(&t, f->most_untold)
-                                                       : unit_bytes(&t, f->most_untold));
+                                                       : unit_weight(&t, f->most_untold));
         str_add(&line, f->s->dim);
         style_add_cut(f->s, &line, str_text(&text), name_width(f, e));
         fprintf(f->s->out, "%s%s\n", str_text(&line), f->s->plain);
@@ -453,8 +471,12 @@ static void print_rest(struct forest *f, const struct entry *e) {
         str_done(&line);
 }
 
+static const char *second_name(const struct forest *f) {
+        return f->r->metric == QUERY_MAPPED ? "mappings" : "blocks";
+}
+
 static void print_heading(struct forest *f) {
-        const struct query_totals *t = &f->r->answer->totals;
+        const struct query_totals *t = &report_site_answer(f->r)->totals;
         bool counts = metric_is_count(f->r->metric);
         uint64_t blocks = f->r->metric == QUERY_PEAK  ? t->peak_blocks
                           : f->r->metric == QUERY_END ? t->end_blocks
@@ -462,18 +484,19 @@ static void print_heading(struct forest *f) {
         struct unit_text a, b;
         struct str line = {0};
 
-        f->second_width = counts ? 9 : MAX(strlen(unit_count(&a, blocks)), strlen("blocks"));
+        f->second_width = counts ? 9 : MAX(strlen(unit_count(&a, blocks)), strlen(second_name(f)));
         style_heading(f->s, "%s (%s of %s)", site_forest_title(f->r), unit_count(&a, f->n_told),
                       unit_count(&b, f->sites.n));
-        str_addf(&line, "%10s",
+        str_addf(&line, "%*s", unit_weight_width(),
                  has_error(f) ? counts ? "~count" : "~bytes"
                  : counts     ? "count"
-                              : "bytes");
+                              : unit_weight_name());
         if (f->whole)
                 str_addf(&line, " %7s", "share");
         if (has_error(f))
                 str_addf(&line, "%*s", FOREST_ERROR_WIDTH, "+-error");
-        str_addf(&line, "  %*s", (int)f->second_width, counts ? "bytes" : "blocks");
+        if (has_second(f))
+                str_addf(&line, "  %*s", (int)f->second_width, counts ? "bytes" : second_name(f));
         if (has_third(f))
                 str_addf(&line, "  %12s", "allocations");
         fprintf(f->s->out, "%s%s  call path%s\n", f->s->dim, str_text(&line), f->s->plain);
@@ -514,10 +537,8 @@ void site_forest_print(const struct style *s, struct report *r) {
         struct query_tree_options o = {.kind = QUERY_TOP_DOWN,
                                        .merge = QUERY_MERGE_ASKER,
                                        .metric = r->metric};
-        struct query_answer folded = *r->answer;
-        struct forest f = {.s = s,
-                           .r = r,
-                           .whole = query_metric_whole(&r->answer->totals, r->metric)};
+        struct query_answer folded = *report_site_answer(r);
+        struct forest f = {.s = s, .r = r, .whole = query_metric_whole(&folded.totals, r->metric)};
 
         o.min_share = find_min_share(&f);
         folded.sites = f.sites.items;

@@ -11,6 +11,8 @@ static void add_evidence(const struct report *r, const struct query_site *site,
                          const struct query_figure *f, struct str *to) {
         struct unit_text a, b;
 
+        if (site->f.lacks_blocks)
+                return;
         if (metric_is_count(r->metric)) {
                 str_addf(to, "%s%s", f->bytes_are_estimated ? "about " : "",
                          unit_bytes(&a, (uint64_t)f->bytes));
@@ -18,10 +20,11 @@ static void add_evidence(const struct report *r, const struct query_site *site,
                         str_addf(to, ", of %s allocations", unit_count(&b, site->f.n_allocs));
                 return;
         }
-        str_addf(to, "%s block%s",
-                 unit_count(&a, (uint64_t)(f->blocks < 0 ? -f->blocks : f->blocks)),
+        str_addf(to, "%s %s%s", unit_count(&a, (uint64_t)(f->blocks < 0 ? -f->blocks : f->blocks)),
+                 r->metric == QUERY_MAPPED ? "mapping" : "block",
                  f->blocks == 1 || f->blocks == -1 ? "" : "s");
-        if (r->metric != QUERY_ALLOCATED && f->blocks != (int64_t)site->f.n_allocs)
+        if (r->metric != QUERY_ALLOCATED && r->metric != QUERY_MAPPED &&
+            f->blocks != (int64_t)site->f.n_allocs)
                 str_addf(to, ", %s allocation%s", unit_count(&b, site->f.n_allocs),
                          site->f.n_allocs == 1 ? "" : "s");
 }
@@ -29,11 +32,12 @@ static void add_evidence(const struct report *r, const struct query_site *site,
 static void print_site(const struct style *s, const struct report *r,
                        const struct query_site *site) {
         struct query_figure f = query_figure_of(&site->f, r->metric);
-        uint64_t whole = query_metric_whole(&r->answer->totals, r->metric);
+        uint64_t whole = query_metric_whole(&report_site_answer(r)->totals, r->metric);
         struct unit_text t;
         struct str line = {0};
 
-        fprintf(s->out, "\n%s%10s ", s->bold, metric_text(r->metric, f.value, &t));
+        fprintf(s->out, "\n%s%*s ", s->bold, unit_weight_width(),
+                metric_text(r->metric, f.value, &t));
         if (whole)
                 fprintf(s->out, "%5.1f %%", metric_share_pct(f.value, whole));
         add_evidence(r, site, &f, &line);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/meeting.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
 
@@ -138,7 +139,7 @@ void tables_print_threads(const struct style *s, const struct report *r) {
 
         if (!rows)
                 abort();
-        if (r->n_threads < 2)
+        if (r->n_threads < 2 || r->answer->totals.lacks_threads)
                 return;
         n = fill_rows(r, by_names, rows);
         n_shown = rows_shown(r, n);
@@ -153,22 +154,11 @@ void tables_print_threads(const struct style *s, const struct report *r) {
 
 /* ---- mappings -------------------------------------------------------------------------------- */
 
-void tables_print_mappings(const struct style *s, const struct report *r) {
+/* Each call path for itself. */
+static void print_mapping_paths(const struct style *s, const struct report *r) {
         size_t n = rows_shown(r, r->n_mappings);
         struct unit_text a, b, c;
 
-        if (r->n_mappings == 0)
-                return;
-        if (r->mapped.reserved_peak_bytes)
-                style_heading(
-                        s,
-                        "Own mappings: at most %s, and %s of reserved addresses, which take no memory",
-                        unit_bytes(&a, r->mapped.usable_peak_bytes),
-                        unit_bytes(&b, r->mapped.reserved_peak_bytes));
-        else
-                style_heading(s, "Own mappings: at most %s, %s at the end",
-                              unit_bytes(&a, r->mapped.peak_bytes),
-                              unit_bytes(&b, r->mapped.end_bytes));
         fprintf(s->out, "  %s%10s  %10s  %8s  call path%s\n", s->dim, "at most", "at the end",
                 "calls", s->plain);
         for (size_t i = 0; i < n; i++) {
@@ -186,4 +176,75 @@ void tables_print_mappings(const struct style *s, const struct report *r) {
                 str_done(&line);
         }
         print_rest(s, r->n_mappings - n, "call paths");
+}
+
+/* "147 call paths  ggc_internal_alloc": of an allocator of the program's own, the function at which they meet. */
+static void print_meeting(const struct style *s, const struct report *r,
+                          const struct query_meeting *m) {
+        struct name_frame frame = frame_of(&m->frame), caller = frame_of(&m->caller);
+        struct str line = {0}, name = {0};
+        struct unit_text a, b, c, d;
+
+        str_addf(&line, "  %10s  %10s  %8s  %10s  ", unit_bytes(&a, (uint64_t)m->f.peak_bytes),
+                 unit_bytes(&b, (uint64_t)m->f.end_bytes), unit_count(&c, m->f.n_allocs),
+                 unit_count(&d, m->n_paths));
+        if (!m->stack) {
+                str_add(&name, m->is_rest ? "(others)" : "(no stack)");
+        } else if (m->n_paths == 1) {
+                stack_add_short(s, &r->frames, m->stack, &name,
+                                s->width - str_width(str_text(&line)));
+        } else {
+                frame_add_function(&name, &r->frames, &frame, m->is_task, false, s->utf8);
+                if (m->caller_bytes > 0 && !m->is_alone) {
+                        str_add(&name, " (largest caller: ");
+                        frame_add_function(&name, &r->frames, &caller, m->caller_is_task, false,
+                                           s->utf8);
+                        str_add(&name, ")");
+                }
+        }
+        style_add_cut(s, &line, str_text(&name), s->width - str_width(str_text(&line)));
+        fprintf(s->out, "%s\n", str_text(&line));
+        str_done(&line);
+        str_done(&name);
+}
+
+static void print_meetings(const struct style *s, const struct report *r) {
+        _cleanup_(query_meetings_freep) struct query_meetings *m =
+                query_meet(r->q, r->mapped_answer, QUERY_MAPPED);
+        size_t n = rows_shown(r, m->n);
+        struct unit_text t;
+
+        if (!m->n)
+                return;
+        fprintf(s->out, "  %s%10s  %10s  %8s  %10s  mapped by%s\n", s->dim, "at most", "at the end",
+                "calls", "call paths", s->plain);
+        for (size_t i = 0; i < n; i++)
+                print_meeting(s, r, &m->items[i]);
+        if (m->n > n)
+                fprintf(s->out, "  %s%s %s more: use --full to see all call paths%s\n", s->dim,
+                        s->utf8 ? "…" : "..", unit_count(&t, m->n - n), s->plain);
+        if (r->mapped_answer->n_sites > m->n)
+                fprintf(s->out, "  %sUse --by mapped to see who called them.%s\n", s->dim,
+                        s->plain);
+}
+
+void tables_print_mappings(const struct style *s, const struct report *r) {
+        struct unit_text a, b;
+
+        if (r->n_mappings == 0)
+                return;
+        if (r->mapped.reserved_peak_bytes)
+                style_heading(
+                        s,
+                        "Own mappings: at most %s, and %s of reserved addresses, which take no memory",
+                        unit_bytes(&a, r->mapped.usable_peak_bytes),
+                        unit_bytes(&b, r->mapped.reserved_peak_bytes));
+        else
+                style_heading(s, "Own mappings: at most %s, %s at the end",
+                              unit_bytes(&a, r->mapped.peak_bytes),
+                              unit_bytes(&b, r->mapped.end_bytes));
+        if (r->options->request->full || !r->mapped_answer)
+                print_mapping_paths(s, r);
+        else
+                print_meetings(s, r);
 }

@@ -43,8 +43,11 @@ static void add_blocks(struct totals_table *t, const struct style *s, const stru
         struct str error = {0};
 
         estimate_add_error(&error, sqrt(var), (double)bytes, s->utf8);
-        add(t, label, "%s%s%s in %s block%s", tilde(r), unit_bytes(&a, bytes), str_text(&error),
-            unit_count(&b, blocks), blocks == 1 ? "" : "s");
+        if (r->answer->totals.lacks_blocks)
+                add(t, label, "%s", unit_bytes(&a, bytes));
+        else
+                add(t, label, "%s%s%s in %s block%s", tilde(r), unit_bytes(&a, bytes),
+                    str_text(&error), unit_count(&b, blocks), blocks == 1 ? "" : "s");
         str_done(&error);
 }
 
@@ -104,17 +107,33 @@ void totals_print(const struct style *s, const struct report *r) {
         struct unit_text a;
         const char *rate;
 
+        bool lacks_calls = t->lacks_blocks || t->lacks_traffic;
         const char *counted = t->is_tallied ? "" : tilde(r);
 
-        add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live", t->peak_bytes,
-                   t->peak_blocks, t->var[QUERY_PEAK]);
+        if (unit_weights() != UNIT_BYTES)
+                return; /* the headline has all of it */
+
+        if (t->lacks_peak)
+                add(&table, "peak live", "unknown");
+        else
+                add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live",
+                           t->peak_bytes, t->peak_blocks, t->var[QUERY_PEAK]);
         add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks, t->var[QUERY_END]);
-        add(&table, "allocated", "%s%s in total", counted, unit_bytes(&a, t->alloc_bytes));
+        if (lacks_calls)
+                add(&table, "allocated", "unknown");
+        else
+                add(&table, "allocated", "%s%s in total", counted, unit_bytes(&a, t->alloc_bytes));
         add(&table, "peak resident", "%s",
             t->peak_rss_bytes ? unit_bytes(&a, t->peak_rss_bytes) : "unknown");
-        add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
+        if (lacks_calls)
+                add(&table, "allocations", "unknown");
+        else
+                add(&table, "allocations", "%s%s", counted, unit_count(&a, t->n_allocs));
         rate = headline_rate(r, t->n_allocs, &a);
-        add(&table, "  per second", "%s", rate[0] ? rate : "-");
+        add(&table, "  per second", "%s",
+            lacks_calls || t->lacks_time ? "unknown"
+            : rate[0]                    ? rate
+                                         : "-");
         if (t->lacks_events)
                 add(&table, "  temporary", "unknown");
         else if (t->n_allocs)
@@ -124,13 +143,14 @@ void totals_print(const struct style *s, const struct report *r) {
                             (double)MAX(query_metric_whole(t, QUERY_COUNT), 1u));
         else
                 add(&table, "  temporary", "0");
-        add(&table, "frees", "%s%s", counted, unit_count(&a, t->n_frees));
+        add(&table, "frees", "%s%s", counted, lacks_calls ? "unknown" : unit_count(&a, t->n_frees));
         add(&table, "reallocations", "%s%s", counted,
-            t->lacks_events ? "unknown" : unit_count(&a, t->n_reallocs));
+            t->lacks_events || t->lacks_reallocs ? "unknown" : unit_count(&a, t->n_reallocs));
         add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
         add(&table, report_is_windowed(r) ? "window" : "run time", "%s",
-            unit_duration(&a, headline_span_ns(r)));
-        add(&table, "threads", "%s", t->lacks_events ? "unknown" : unit_count(&a, t->n_threads));
+            t->lacks_time ? "unknown" : unit_duration(&a, headline_span_ns(r)));
+        add(&table, "threads", "%s",
+            t->lacks_events || t->lacks_threads ? "unknown" : unit_count(&a, t->n_threads));
         style_heading(s, "%s", title(r));
         print_table(s, &table);
         for (size_t i = 0; i < table.n; i++)
@@ -194,6 +214,8 @@ void totals_print_heap_summary(const struct style *s, const struct report *r) {
         fprintf(s->out, "    in use at %s: %s%s bytes in %s blocks\n", where,
                 query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),
                 unit_count(&b, t->end_blocks));
+        if (t->lacks_traffic)
+                return;
         fprintf(s->out, "  total heap usage: %s allocs, %s frees,%s%s bytes allocated\n",
                 unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
                 s->width < 72 ? "\n    " : " ", unit_count(&c, t->alloc_bytes));

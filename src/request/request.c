@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/spent_time.h"
 
 const struct request request_default = {.min_share_pct = -1};
 
@@ -28,6 +29,8 @@ void request_done(struct request *r) {
         query_filter_free(r->filter);
         for (size_t i = 0; i < r->rules.n_files; i++)
                 free((char *)r->rules.files[i]);
+        for (size_t i = 0; i < r->rules.n_components; i++)
+                free((char *)r->rules.components[i]);
         *r = REQUEST_DEFAULT;
 }
 
@@ -42,6 +45,8 @@ struct request request_copy(const struct request *r) {
         copy.filter = copy.filter ? query_filter_copy(copy.filter) : NULL;
         for (size_t i = 0; i < copy.rules.n_files; i++)
                 copy.rules.files[i] = copy_text(copy.rules.files[i]);
+        for (size_t i = 0; i < copy.rules.n_components; i++)
+                copy.rules.components[i] = copy_text(copy.rules.components[i]);
         return copy;
 }
 
@@ -195,11 +200,13 @@ static int set_flag(struct request *r, const char *key, const char *value, struc
 }
 
 static int set_rules(struct request *r, const char *key, const char *value, struct err *reterr) {
-        (void)key;
-        if (r->rules.n_files == NAME_MAX_FILES)
+        bool is_names = strcmp(key, "rules") == 0;
+        size_t *n = is_names ? &r->rules.n_files : &r->rules.n_components;
+
+        if (*n == NAME_MAX_FILES)
                 return err_set(reterr, -E2BIG, "given more than %d times: merge the files",
                                NAME_MAX_FILES);
-        r->rules.files[r->rules.n_files++] = copy_text(value);
+        (is_names ? r->rules.files : r->rules.components)[(*n)++] = copy_text(value);
         return 0;
 }
 
@@ -239,6 +246,7 @@ static const struct request_key keys[] = {
         {"full", .is_flag = true},
         {"per-second", .is_flag = true},
         {"rules", .is_local = true},
+        {"components", .is_local = true},
 };
 
 const struct request_key *request_keys(size_t *ret_n) {
@@ -254,7 +262,7 @@ static set_fn setter_of(const struct request_key *k) {
                 {"process", set_process}, {"from", set_time},       {"to", set_time},
                 {"at", set_time},         {"by", set_metric},       {"top", set_top},
                 {"depth", set_depth},     {"min-share", set_share}, {"full", set_flag},
-                {"rules", set_rules},     {"per-second", set_flag},
+                {"rules", set_rules},     {"per-second", set_flag}, {"components", set_rules},
         };
 
         if (k->is_filter)
@@ -291,10 +299,9 @@ int request_set(struct request *r, const char *key, const char *value, struct er
 
 const char *request_view_name(enum request_view v) {
         static const char *const names[REQUEST_N_VIEWS] = {
-                [REQUEST_REPORT] = "report",
-                [REQUEST_FLAME] = "flame",
-                [REQUEST_SOURCE] = "source",
-                [REQUEST_DIFF] = "diff",
+                [REQUEST_REPORT] = "report", [REQUEST_FLAME] = "flame",
+                [REQUEST_SOURCE] = "source", [REQUEST_DIFF] = "diff",
+                [REQUEST_EXPORT] = "export",
         };
 
         return names[v];
@@ -326,9 +333,17 @@ static int check_window(const struct request *r, struct err *reterr) {
 
 int request_check(const struct request *r, enum request_view view, struct err *reterr) {
         const char *lost = r->max_depth ? "depth" : r->min_share_pct >= 0 ? "min-share" : NULL;
+        bool is_of_blocks = r->shape == REQUEST_BLOCKS || r->shape == REQUEST_SIZES ||
+                            r->shape == REQUEST_LIFETIMES;
 
         if (view != REQUEST_REPORT && r->shape != REQUEST_SUMMARY)
                 return refuse(reterr, shape_key(r->shape), "this view exists only in a report");
+        if (r->has_metric && is_of_blocks && r->metric == QUERY_MAPPED)
+                return refuse(reterr, shape_key(r->shape),
+                              "this view is of blocks, not of mappings: leave out 'by mapped'");
+        if (r->has_metric && is_of_blocks && query_metric_time(r->metric))
+                return refuse(reterr, shape_key(r->shape),
+                              "this view is of blocks, not of time: leave out 'by'");
         if (view != REQUEST_DIFF && r->per_second)
                 return refuse(reterr, "per-second", "rates exist only in a comparison");
         if (lost && view != REQUEST_FLAME && !is_tree(r->shape))

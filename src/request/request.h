@@ -97,6 +97,7 @@ enum request_view {
         REQUEST_FLAME,
         REQUEST_SOURCE,
         REQUEST_DIFF,
+        REQUEST_EXPORT,
         REQUEST_N_VIEWS,
 };
 const char *request_view_name(enum request_view v); /* as the command is called */

@@ -106,6 +106,8 @@ void request_each_pair(const struct request *r, unsigned which, request_pair_fn 
                 tell_shape(&t, r);
         for (size_t i = 0; which & REQUEST_RULES_PAIRS && i < r->rules.n_files; i++)
                 tell(&t, "rules", r->rules.files[i]);
+        for (size_t i = 0; which & REQUEST_RULES_PAIRS && i < r->rules.n_components; i++)
+                tell(&t, "components", r->rules.components[i]);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/spent_time.h"
 #include "request/request.h"
 
 static void add_note(struct request_resolved *x, const char *name, size_t n_same,
@@ -85,6 +86,7 @@ static int resolve_window(const struct request *r, struct query *q, struct reque
         if (y < 0)
                 return y;
         x->is_at = r->at.is_set;
+        x->scope.is_moment = x->is_at && x->scope.of_mappings;
         /* what was alive at the peak: not a release later, in the same microsecond */
         if (x->is_at && edge == QUERY_AT_PEAK && x->metric == QUERY_END)
                 x->metric = QUERY_PEAK;
@@ -128,6 +130,47 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
                         reterr, "by",
                         err_set(reterr, -ENOTSUP,
                                 "this recording has totals and no events: which allocations were temporary is unknown: choose another metric"));
+        if (ret->metric == QUERY_PEAK && query_view(q)->meta.flags & TRACE_LACKS_PEAK) {
+                if (r->has_metric)
+                        return err_about(
+                                reterr, "by",
+                                err_set(reterr, -ENOTSUP,
+                                        "this recording is of one moment: what was live at the peak is unknown: choose end"));
+                ret->metric = QUERY_END;
+        }
+        if ((ret->metric == QUERY_COUNT || ret->metric == QUERY_ALLOCATED) &&
+            query_view(q)->meta.flags & TRACE_LACKS_TRAFFIC)
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording has only what was live: what was allocated in all is unknown: choose another metric"));
+        if (query_view(q)->meta.flags & TRACE_LACKS_BLOCKS &&
+            (ret->metric == QUERY_COUNT ||
+             (ret->metric == QUERY_ALLOCATED && query_view(q)->meta.unit == TRACE_UNIT_BYTES)))
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording has no numbers of blocks: what was allocated is unknown: choose another metric"));
+        if (!r->has_metric && query_is_of_time(q))
+                ret->metric = QUERY_CPU;
+        ret->scope.of_time = query_metric_time(ret->metric);
+        if (ret->scope.of_time && !query_has_ticks(q))
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording has no samples of time: record with 'silt cpu run' or 'silt run --cpu', or choose another metric"));
+        unit_ask_weights(query_metric_unit(q, ret->metric));
+        ret->scope.of_mappings = ret->metric == QUERY_MAPPED;
+        if (ret->scope.of_mappings && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording is no profile of memory, nothing in it is mapped: choose another metric"));
+        if (ret->metric == QUERY_GROWTH && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording is no profile of memory, nothing in it grows: choose another metric"));
         if (r->process || whom == REQUEST_ALL)
                 x = query_choose_process(q, r->process, &ret->scope.process, reterr);
         if (x >= 0)

@@ -2,16 +2,10 @@
 #include "serve/answer_stream.h"
 
 #include <errno.h>
-#include <time.h>
+
+#include "base/system_clock.h"
 
 enum { LOOK_BYTES = 64 << 10 }; /* between two looks: less than a millisecond's work */
-
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 bool answer_stream_progress(void *ctx, uint64_t done, uint64_t total) {
         struct answer_stream *s = ctx;
@@ -28,7 +22,7 @@ static ssize_t stream_write(void *ctx, const char *bytes, size_t n) {
                 return 0;
         if (s->text.n + n > ANSWER_STREAM_MAX_BYTES)
                 s->failed = -E2BIG;
-        else if (now_ns() > s->q->deadline_ns)
+        else if (clock_now_ns() > s->q->deadline_ns)
                 s->failed = -ETIME;
         else if (!s->q->progress(s->q->ctx, s->done, s->total))
                 s->failed = -ECANCELED;

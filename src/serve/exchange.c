@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "serve/server_state.h"
 
 /* ---- replies ----------------------------------------------------------------------------------- */
@@ -294,7 +295,7 @@ static enum MHD_Result begin(struct exchange *x, const char *method) {
 
         mhd.get_connection_values(x->connection, MHD_HEADER_KIND, take_header, &head);
         x->admitted = gate_admit(&s->gate, &head);
-        peers_set_state(&s->peers, x->peer, PEER_IS_ANSWERED, questions_now_ns());
+        peers_set_state(&s->peers, x->peer, PEER_IS_ANSWERED, clock_now_ns());
         x->state = EXCHANGE_ADMITTED;
         /* What is refused for its body is refused before that is read; the library closes connections that are answered so early. */
         return x->admitted.status == 413 || x->admitted.status == 405 ? refuse(x) : MHD_YES;

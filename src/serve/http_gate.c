@@ -231,12 +231,12 @@ static bool has_token(const struct token *t, const char *name, const char *query
 
 /* ---- what is asked ----------------------------------------------------------------------------- */
 
-/* Letters only, so that there is nothing to decode, and no way to another folder. */
+/* Letters, with a dash between them, so that there is nothing to decode, and no way to another folder. */
 static bool take_answer(const char *name, size_t n, char ret[GATE_MAX_ANSWER + 1]) {
         if (n == 0 || n > GATE_MAX_ANSWER)
                 return false;
         for (size_t i = 0; i < n; i++)
-                if (name[i] < 'a' || name[i] > 'z')
+                if ((name[i] < 'a' || name[i] > 'z') && (name[i] != '-' || i == 0 || i + 1 == n))
                         return false;
         memcpy(ret, name, n);
         ret[n] = '\0';

@@ -39,9 +39,10 @@ static int has_secret(const struct gate *g, const char *text) {
 
 static void check_question(const struct admitted *a) {
         struct str keys = {0}, again = {0};
+        size_t n = strlen(a->answer);
 
-        require(a->answer[0] &&
-                strspn(a->answer, "abcdefghijklmnopqrstuvwxyz") == strlen(a->answer));
+        require(n && strspn(a->answer, "abcdefghijklmnopqrstuvwxyz-") == n);
+        require(a->answer[0] != '-' && a->answer[n - 1] != '-'); /* between letters alone */
         require(strlen(a->id) <= GATE_MAX_ID && a->wait_s <= GATE_MAX_WAIT_S);
         gate_add_keys(a->query, &keys);
         require(keys.n <= strlen(a->query));

@@ -319,10 +319,13 @@ static void test_requests(void **state) {
 
 static void test_questions(void **state) {
         static const char *const none[] = {
-                "/api/1/",         "/api/1/../trace", "/api/1/trace/",
-                "/api/1/%74race",  "/api/1/Trace",    "/api/2/trace",
-                "/api/1/trace%00", "/api/",           "/api/1",
-                "/api/1/trace..",  "/api/1//trace",   "/api/1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+                "/api/1/",         "/api/1/../trace",
+                "/api/1/trace/",   "/api/1/%74race",
+                "/api/1/Trace",    "/api/2/trace",
+                "/api/1/trace%00", "/api/",
+                "/api/1",          "/api/1/trace..",
+                "/api/1/-trace",   "/api/1/trace-",
+                "/api/1//trace",   "/api/1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
         static const char *const wrong[] = {
                 "/api/1/trace?id=",      "/api/1/trace?id=a-b",
                 "/api/1/trace?id=%41",   "/api/1/trace?since=x",

@@ -44,13 +44,12 @@ static int refuse(const struct listener *l, uint16_t port, int r, struct err *re
         if (r == -EADDRINUSE)
                 return err_set(
                         reterr, r,
-                        "cannot listen on port %u: another program does: choose another --port",
+                        "cannot listen on port %u: another program does: choose another port",
                         port);
         if (r == -EACCES)
-                return err_set(
-                        reterr, r,
-                        "cannot listen on port %u: not permitted: choose a --port above 1023",
-                        port);
+                return err_set(reterr, r,
+                               "cannot listen on port %u: not permitted: choose a port above 1023",
+                               port);
         if (r == -EADDRNOTAVAIL)
                 return err_set(
                         reterr, r,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket the server listens on. Inside serve/ only. */
+/* The socket the server listens on. */
 #pragma once
 
 #include <stdbool.h>

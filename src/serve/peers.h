@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections that are open. Strangers, who have not sent the token, are bounded in number and time: where one more comes the
- * oldest of them goes, so that a crowd of them never keeps a client out. Inside serve/ only. */
+ * oldest of them goes, so that a crowd of them never keeps a client out. */
 #pragma once
 
 #include <pthread.h>

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/system_clock.h"
+
 enum { LOOK_NS = 5000000 }; /* between two looks whether the client is still there */
 
 struct questions {
@@ -29,13 +31,6 @@ struct seat {
         size_t idx;
 };
 
-uint64_t questions_now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 bool questions_is_gone(int fd) {
         struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 
@@ -46,7 +41,7 @@ bool questions_is_gone(int fd) {
 
 static bool question_goes_on(void *ctx, uint64_t done, uint64_t total) {
         struct question *q = ctx;
-        uint64_t now = questions_now_ns();
+        uint64_t now = clock_now_ns();
 
         atomic_store_explicit(&q->done, done, memory_order_relaxed);
         atomic_store_explicit(&q->total, total, memory_order_relaxed);
@@ -65,7 +60,7 @@ static void question_answer(struct questions *qs, size_t seat, struct question *
                                            .progress = question_goes_on,
                                            .ctx = q};
 
-        if (questions_now_ns() > q->deadline_ns)
+        if (clock_now_ns() > q->deadline_ns)
                 q->result = err_set(&q->err, -ETIME, "the question waited for too long: ask again");
         else if (questions_is_gone(q->fd))
                 q->result = err_set(&q->err, -ECANCELED, "the client has gone");
@@ -178,7 +173,7 @@ int questions_ask(struct questions *qs, struct question *q) {
         q->among = qs;
         q->next = NULL;
         q->is_quick = qs->responder->is_quick(qs->responder->ctx, q->name, q->keys);
-        q->deadline_ns = questions_now_ns() + QUESTIONS_TIME_S * 1000000000ull;
+        q->deadline_ns = clock_now_ns() + QUESTIONS_TIME_S * 1000000000ull;
         pthread_mutex_lock(&qs->lock);
         if (is_full(qs, q->is_quick))
                 gone = take_gone(qs);
@@ -198,7 +193,7 @@ int questions_ask(struct questions *qs, struct question *q) {
 }
 
 bool questions_pause(struct questions *qs, uint64_t patience_ns) {
-        uint64_t until = questions_now_ns() + patience_ns;
+        uint64_t until = clock_now_ns() + patience_ns;
         struct timespec t = {.tv_sec = (time_t)(until / 1000000000),
                              .tv_nsec = (long)(until % 1000000000)};
         int r = 0;

@@ -64,4 +64,3 @@ struct questions_progress questions_progress(struct questions *qs, const char *i
 
 /* The other end has closed its half. */
 bool questions_is_gone(int fd);
-uint64_t questions_now_ns(void); /* monotonic */

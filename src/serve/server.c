@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "serve/server_state.h"
 
 enum {
@@ -45,8 +46,7 @@ static void connection_changed(void *ctx, struct MHD_Connection *c, void **socke
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED) {
                 fd = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-                *socket_context =
-                        peers_enter(&s->peers, fd ? fd->connect_fd : -1, questions_now_ns());
+                *socket_context = peers_enter(&s->peers, fd ? fd->connect_fd : -1, clock_now_ns());
                 server_wake(s);
         } else if (*socket_context) {
                 peers_leave(&s->peers, *socket_context);
@@ -68,7 +68,7 @@ static void *request_begins(void *ctx, const char *url, struct MHD_Connection *c
         if (!x->url)
                 abort();
         if (x->peer)
-                peers_set_state(&s->peers, x->peer, PEER_TELLS, questions_now_ns());
+                peers_set_state(&s->peers, x->peer, PEER_TELLS, clock_now_ns());
         return x;
 }
 
@@ -97,12 +97,12 @@ static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
                 return;
         *request = NULL;
         if (x->peer)
-                peers_set_state(&s->peers, x->peer, PEER_IDLE, questions_now_ns());
+                peers_set_state(&s->peers, x->peer, PEER_IDLE, clock_now_ns());
         if (x->is_counted) {
                 pthread_mutex_lock(&s->lock);
                 s->n_open--;
                 s->n_unread_bytes -= x->n_held_bytes;
-                s->last_ns = questions_now_ns();
+                s->last_ns = clock_now_ns();
                 pthread_mutex_unlock(&s->lock);
         }
         exchange_free(x);
@@ -144,7 +144,7 @@ bool server_wait_for_news(struct server *s, struct exchange *x) {
         bool waits;
 
         x->was_growing = a->is_growing(a->ctx);
-        x->until_ns = questions_now_ns() + x->admitted.wait_s * 1000000000;
+        x->until_ns = clock_now_ns() + x->admitted.wait_s * 1000000000;
         pthread_mutex_lock(&s->lock);
         waits = !s->is_stopping && !has_news(s, x);
         if (waits) {
@@ -229,7 +229,7 @@ int server_run(struct server *s, int stop_fd, struct err *reterr) {
                         return 0;
                 if (fds[1].revents)
                         (void)!read(s->wake_fd, &n, sizeof(n));
-                now = questions_now_ns();
+                now = clock_now_ns();
                 refresh(s);
                 peers_look(&s->peers, now);
                 look_at_waiting(s, now);
@@ -333,7 +333,7 @@ struct server *server_free(struct server *s) {
         /* Whoever is suspended goes on, and is told; then the library may end. */
         if (s->questions)
                 questions_stop(s->questions);
-        look_at_waiting(s, questions_now_ns());
+        look_at_waiting(s, clock_now_ns());
         if (s->daemon)
                 mhd.stop_daemon(s->daemon); /* closes the socket it listened on */
         else if (s->listener.fd >= 0)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/macros.h"
+#include "base/system_clock.h"
 #include "serve/answer_stream.h"
 #include "trace/being_written.h"
 
@@ -40,16 +40,9 @@ struct trace_responder {
         atomic_bool is_growing;
 };
 
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static int open_next(struct trace_responder *d, struct err *reterr) {
         struct opening o = {0};
-        uint64_t begin = now_ns();
+        uint64_t begin = clock_now_ns();
         int r;
 
         /* First: what comes after is news. One that is not there is refused below, in better words. */
@@ -57,7 +50,7 @@ static int open_next(struct trace_responder *d, struct err *reterr) {
                 o.st = (struct stat){0};
         d->options.version = d->version + 1;
         r = answerer_new(&d->options, &o.answerer, reterr);
-        d->opened_ns = now_ns();
+        d->opened_ns = clock_now_ns();
         d->opening_ns = d->opened_ns - begin;
         if (r >= 0)
                 d->next = o;
@@ -86,7 +79,7 @@ int trace_responder_new(const struct answerer_options *o, struct trace_responder
         if (!d)
                 abort();
         d->options = *o;
-        d->began_ns = now_ns();
+        d->began_ns = clock_now_ns();
         r = open_next(d, reterr);
         if (r < 0) {
                 trace_responder_free(d);
@@ -132,7 +125,7 @@ static bool responder_is_quick(void *ctx, const char *name, const char *keys) {
         for (const char *at = keys; *at; at += strcspn(at, "&"), at += *at == '&')
                 if (strcspn(at, "=&") == strlen("coarse") && strncmp(at, "coarse", 6) == 0)
                         return true;
-        return strcmp(name, "trace") == 0;
+        return strcmp(name, "trace") == 0 || strcmp(name, "sql-schema") == 0;
 }
 
 static bool has_changed(const struct stat *x, const struct stat *y) {
@@ -152,7 +145,7 @@ static bool responder_has_news(void *ctx) {
 
 /* Code that is new has no names, and one that is finished has those that its recorder found. */
 static bool wants_names(const struct trace_responder *d) {
-        uint64_t now = now_ns(), passed = now - d->opened_ns;
+        uint64_t now = clock_now_ns(), passed = now - d->opened_ns;
 
         return !trace_is_being_written(d->options.path) ||
                (passed > FIRST_NAMES_NS && passed > NAMES_SHARE * d->opening_ns &&

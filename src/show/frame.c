@@ -29,7 +29,7 @@ void frame_stack_fill(struct frame_stack *s, const struct frame_names *n, uint32
                       bool full) {
         vec_clear(&s->frames);
         query_each_frame(n->q, stack, stack_add, s);
-        if (!full) {
+        if (!full && !n->is_of_time) {
                 name_fold(n->names, s->frames.items, s->frames.n, &s->shown);
                 return;
         }

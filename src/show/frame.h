@@ -12,6 +12,7 @@ struct frame_names {
         const struct query *q;
         struct names *names;
         bool is_full; /* whole stacks, long names */
+        bool is_of_time; /* of samples of time: the innermost frame is where it went, nothing is left out */
 };
 
 /* A stack of the trace and what of it is shown. */

@@ -61,6 +61,8 @@ void show_put_findings(struct json *j, const struct query *q, const char *path,
                 json_put_string(j, "severity", finding_severity_name(f->severity));
                 json_put_string(j, "text", f->text);
                 json_put_uint(j, "bytes", f->bytes);
+                if (f->is_time)
+                        json_put_uint(j, "time_ns", f->time_ns);
                 if (f->process != QUERY_ALL) {
                         json_put_uint(j, "pid", v->processes[f->process].start.pid);
                         json_put_string(j, "process", query_process_name(q, f->process));

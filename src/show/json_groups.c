@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/show_json.h"
 
+#include "query/spent_time.h"
+
 bool show_groups_have_totals(enum query_by by) {
         return by == QUERY_BY_FUNCTION || by == QUERY_BY_MODULE || by == QUERY_BY_LINE ||
-               by == QUERY_BY_CRATE;
+               by == QUERY_BY_CRATE || by == QUERY_BY_COMPONENT;
 }
 
 static int64_t value_of(const struct query_figures *f, const struct query_groups *g) {
@@ -26,8 +28,9 @@ static void put_times(struct json *j, const struct query_history *h) {
         json_end(j);
 }
 
+/* Of time: what passed in each column. */
 static void put_history(struct json *j, const struct query_history *h, size_t group) {
-        json_key(j, "live_bytes");
+        json_key(j, query_metric_time(h->groups->options.metric) ? "time_ns" : "live_bytes");
         json_array(j);
         for (size_t i = 0; i < h->n_columns; i++)
                 json_int(j, h->live_bytes[group * h->n_columns + i]);
@@ -58,6 +61,7 @@ static void put_what(struct json *j, const struct query *q, const struct query_g
                 break;
         case QUERY_BY_MODULE: json_put_string(j, "module", row->frame.module); break;
         case QUERY_BY_CRATE: json_put_string(j, "crate", row->name); break;
+        case QUERY_BY_COMPONENT: json_put_string(j, "component", row->name); break;
         case QUERY_BY_THREAD:
                 json_put_uint(j, "tid",
                               row->thread < v->n_threads ? v->threads[row->thread].start.tid : 0);

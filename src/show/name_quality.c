@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* Less than this without lines is no news: every program has some of its libraries'. */
 #define NAMING_MATTERS_PCT 10.0
 
@@ -72,21 +74,24 @@ static struct name_module *find_module(struct name_quality *n, const char *path)
 }
 
 /* What people look at is the code that asked; frames elsewhere may lack lines unnoticed. */
-void name_quality_count_lines(struct name_quality *n, const struct query_groups *sites) {
+void name_quality_count_lines(struct name_quality *n, const struct query_groups *sites,
+                              bool is_of_time) {
         uint64_t n_allocs = 0, n_unlined = 0;
         struct name_module *m = NULL;
 
+        n->is_of_time = is_of_time;
         for (size_t i = 0; i < sites->n; i++) {
                 const struct query_group *g = &sites->rows[i];
+                uint64_t weight = is_of_time ? g->self.alloc_bytes : g->self.n_allocs;
 
-                n_allocs += g->self.n_allocs;
-                if (g->frame.file[0] || !g->stack)
-                        continue;
-                n_unlined += g->self.n_allocs;
+                n_allocs += weight;
+                if (g->frame.file[0] || !g->stack || strcmp(g->frame.module, "[kernel]") == 0)
+                        continue; /* nobody can give the kernel's lines */
+                n_unlined += weight;
                 if (!m || strcmp(m->path, g->frame.module) != 0)
                         m = find_module(n, g->frame.module);
                 if (m)
-                        m->n_unlined_allocs += g->self.n_allocs;
+                        m->n_unlined_allocs += weight;
         }
         n->unlined_allocs_pct = n_allocs ? percent(n_unlined, n_allocs) : 0;
 }
@@ -129,10 +134,13 @@ static bool add_lineless(const struct name_quality *n, struct str *to) {
         }
         if (!worst || n->unlined_allocs_pct < NAMING_MATTERS_PCT)
                 return false;
-        str_addf(
-                to,
-                "%.0f %% of allocations come from code without source lines, most of them in %s: %s.",
-                n->unlined_allocs_pct, module_name(worst), worst->names->text);
+        str_addf(to, "%.0f %% of ", n->unlined_allocs_pct);
+        if (n->is_of_time || unit_weights() == UNIT_NS)
+                str_add(to, "the time went to code without source lines, most of it");
+        else
+                str_addf(to, "%s come from code without source lines, most of them",
+                         unit_weights() == UNIT_BYTES ? "allocations" : unit_weight_name());
+        str_addf(to, " in %s: %s.", module_name(worst), worst->names->text);
         return true;
 }
 

@@ -20,11 +20,13 @@ struct name_quality {
         struct name_module *modules; /* those with frames, most frames first; in the arena */
         size_t n_modules;
         double unlined_allocs_pct; /* of all counted: asked for by code without a source line */
+        bool is_of_time;           /* that is time and no allocations */
 };
 
 void name_quality_count(struct name_quality *n, struct query *q, struct arena *arena);
 /* Of the sites of an answer; after the frames were counted. */
-void name_quality_count_lines(struct name_quality *n, const struct query_groups *sites);
+void name_quality_count_lines(struct name_quality *n, const struct query_groups *sites,
+                              bool is_of_time);
 
 /* Appends a sentence where there is something to say; else false. */
 bool name_quality_add_note(const struct name_quality *n, const struct query *q, struct str *to);

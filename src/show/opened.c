@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system_clock.h"
 #include "request/request.h"
 #include "show/style.h"
 
@@ -33,22 +33,27 @@ void opened_add_step(const struct request_step *s, const char *path, struct str 
         str_done(&more);
 }
 
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+void opened_progress_begin(struct opened_progress *p) {
+        *p = (struct opened_progress){.began_ns = clock_now_ns(),
+                                      .is_terminal =
+                                              isatty(STDERR_FILENO) == 1 && !style_is_dumb()};
 }
 
-static bool progress_draw(void *ctx, uint64_t done, uint64_t total) {
-        struct opened_progress *p = ctx;
-        uint64_t now = now_ns();
+void opened_progress_end(struct opened_progress *p) {
+        if (p->drawn_ns)
+                fprintf(stderr, "\r\033[K");
+        p->drawn_ns = 0;
+}
+
+bool opened_progress_draw(void *progress, uint64_t done, uint64_t total) {
+        struct opened_progress *p = progress;
+        uint64_t now = clock_now_ns();
         int n;
 
         if (!p->is_terminal || now - p->began_ns < 1000000000 || now - p->drawn_ns < 100000000)
                 return true;
         p->drawn_ns = now;
-        n = total ? (int)(done * PROGRESS_WIDTH / total) : 0;
+        n = total ? (int)(MIN(done, total) * PROGRESS_WIDTH / total) : 0;
         fprintf(stderr, "\rsilt: reading [%.*s%*s] %3d %%", n,
                 "########################################", PROGRESS_WIDTH - n, "",
                 n * 100 / PROGRESS_WIDTH);
@@ -63,15 +68,32 @@ static int refuse_rules(int error, struct err *reterr) {
 
         if (error == -ENOENT || error == -ENOTDIR)
                 advice = "check the path";
-        else if (error == -EISDIR || error == -EFBIG)
+        else if (error == -EISDIR || error == -EFBIG || error == -ESPIPE)
                 advice = "name a file of rules";
         else if (error != -EINVAL)
                 advice = "choose a readable file";
         return err_set(reterr, error, "%s: %s", why.text, advice);
 }
 
-int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
-                struct err *reterr) {
+static int open_trace(struct opened *t, const char *path, struct names *names,
+                      const struct opened_namer *by, struct err *reterr) {
+        int r;
+
+        *t = (struct opened){.names = names};
+        opened_progress_begin(&t->progress);
+        r = query_open(path, &t->q, reterr);
+        if (r < 0)
+                return r;
+        if (by)
+                t->looked_up = by->look_up(path, t->q);
+        query_set_names(t->q, t->names);
+        query_learn_wrappers(t->q, NULL); /* nobody stops it: progress is told from here on */
+        query_set_progress(t->q, opened_progress_draw, &t->progress);
+        return 0;
+}
+
+static int open_by(struct opened *t, const char *path, const struct name_sources *rules,
+                   const struct opened_namer *by, struct err *reterr) {
         struct names *names = NULL;
         int r = names_load(rules, &names, reterr);
 
@@ -79,36 +101,30 @@ int opened_init(struct opened *t, const char *path, const struct name_sources *r
                 *t = (struct opened){0};
                 return refuse_rules(r, reterr);
         }
-        r = opened_init_beside(t, path, names, reterr);
+        r = open_trace(t, path, names, by, reterr);
         t->owns_names = true;
         return r;
 }
 
+int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
+                struct err *reterr) {
+        return open_by(t, path, rules, namer, reterr);
+}
+
+int opened_init_unnamed(struct opened *t, const char *path, const struct name_sources *rules,
+                        struct err *reterr) {
+        return open_by(t, path, rules, NULL, reterr);
+}
+
 int opened_init_beside(struct opened *t, const char *path, struct names *names,
                        struct err *reterr) {
-        int r;
-
-        *t = (struct opened){.names = names,
-                             .progress = {.began_ns = now_ns(),
-                                          .is_terminal =
-                                                  isatty(STDERR_FILENO) == 1 && !style_is_dumb()}};
-        r = query_open(path, &t->q, reterr);
-        if (r < 0)
-                return r;
-        if (namer)
-                t->looked_up = namer->look_up(path, t->q);
-        query_set_names(t->q, t->names);
-        query_learn_wrappers(t->q, NULL); /* nobody stops it: progress is told from here on */
-        query_set_progress(t->q, progress_draw, &t->progress);
-        return 0;
+        return open_trace(t, path, names, namer, reterr);
 }
 
 void opened_end_progress(struct opened *t) {
         if (!t)
                 return;
-        if (t->progress.drawn_ns)
-                fprintf(stderr, "\r\033[K");
-        t->progress.drawn_ns = 0;
+        opened_progress_end(&t->progress);
         if (t->q)
                 query_set_progress(t->q, NULL, NULL);
 }
@@ -120,4 +136,10 @@ void opened_done(struct opened *t) {
                 namer->done(t->looked_up);
         t->looked_up = NULL;
         t->names = t->owns_names ? names_free(t->names) : NULL;
+}
+
+void opened_say_damage(const struct opened *t, const char *path) {
+        if (query_damage(t->q)[0])
+                fprintf(stderr, "silt: '%s' is incomplete, and so is this answer: %s\n", path,
+                        query_damage(t->q));
 }

@@ -21,6 +21,11 @@ struct opened_progress {
         bool is_terminal;
 };
 
+void opened_progress_begin(struct opened_progress *p);
+/* A query_progress_fn with such a bar. */
+bool opened_progress_draw(void *progress, uint64_t done, uint64_t total);
+void opened_progress_end(struct opened_progress *p); /* wipes it away */
+
 /* Looks up names of functions that a trace lacks and gives them to its query. NULL: none were; else to be given to done, after
  * the query is gone. */
 struct opened_namer {
@@ -45,8 +50,13 @@ struct opened {
 
 int opened_init(struct opened *t, const char *path, const struct name_sources *rules,
                 struct err *reterr);
+/* Without looking up names that the trace lacks. */
+int opened_init_unnamed(struct opened *t, const char *path, const struct name_sources *rules,
+                        struct err *reterr);
 /* A second trace whose functions are called as another's are: the names stay the caller's. */
 int opened_init_beside(struct opened *t, const char *path, struct names *names, struct err *reterr);
 /* Wipes the bar away; none is drawn from now on. NULL: there is none. */
+/* For views without a place for it: one line on stderr, where a part of the trace is missing. */
+void opened_say_damage(const struct opened *t, const char *path);
 void opened_end_progress(struct opened *t);
 void opened_done(struct opened *t);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/show_json.h"
 
+#include <string.h>
+
+#include "base/units.h"
+#include "query/spent_time.h"
 #include "show/estimate.h"
 #include "show/frame.h"
 
@@ -59,23 +63,53 @@ static void put_known(struct json *j, const char *key, uint64_t v, bool is_known
                 json_null(j);
 }
 
+bool show_knows_allocated(bool lacks_blocks) {
+        return !lacks_blocks || unit_weights() != UNIT_BYTES;
+}
+
+static void put_known_int(struct json *j, const char *key, int64_t v, bool is_known) {
+        json_key(j, key);
+        if (is_known)
+                json_int(j, v);
+        else
+                json_null(j);
+}
+
+/* Nanoseconds are never told as bytes: those keys are 0 or null. */
+static void put_time(struct json *j, const struct query_figures *f) {
+        json_put_uint(j, "time_ns", f->alloc_bytes);
+        json_put_uint(j, "samples", f->n_allocs);
+}
+
 void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m) {
+        struct query_figures no_memory;
+
         json_key(j, key);
         json_object(j);
         put_int(j, "value", query_figure_of(f, m).value);
-        json_put_uint(j, "allocations", f->n_allocs);
-        json_put_uint(j, "bytes_allocated", f->alloc_bytes);
-        json_put_uint(j, "frees", f->n_frees);
-        json_put_uint(j, "bytes_freed", f->free_bytes);
+        if (query_metric_time(m)) {
+                put_time(j, f);
+                no_memory = (struct query_figures){.lacks_events = true,
+                                                   .lacks_blocks = true,
+                                                   .lacks_traffic = true};
+                memcpy(no_memory.var, f->var, sizeof(f->var));
+                f = &no_memory;
+        }
+        put_known(j, "allocations", f->n_allocs, !f->lacks_blocks && !f->lacks_traffic);
+        put_known(j, "bytes_allocated", f->alloc_bytes,
+                  show_knows_allocated(f->lacks_blocks) && !f->lacks_traffic);
+        put_known(j, "frees", f->n_frees, !f->lacks_blocks && !f->lacks_traffic);
+        put_known(j, "bytes_freed", f->free_bytes,
+                  show_knows_allocated(f->lacks_blocks) && !f->lacks_traffic);
         put_known(j, "temporary_allocations", f->n_temporary, !f->lacks_events);
         put_known(j, "reallocations", f->n_reallocs, !f->lacks_events);
         put_int(j, "peak_live_bytes", f->peak_bytes);
-        put_int(j, "peak_live_blocks", f->peak_blocks);
+        put_known_int(j, "peak_live_blocks", f->peak_blocks, !f->lacks_blocks);
         put_int(j, "begin_live_bytes", f->begin_bytes);
-        put_int(j, "begin_live_blocks", f->begin_blocks);
+        put_known_int(j, "begin_live_blocks", f->begin_blocks, !f->lacks_blocks);
         put_int(j, "end_live_bytes", f->end_bytes);
-        put_int(j, "end_live_blocks", f->end_blocks);
+        put_known_int(j, "end_live_blocks", f->end_blocks, !f->lacks_blocks);
         if (f->var[m] > 0)
                 json_put_double(j, "standard_error", query_figures_error(f, m), 1);
         json_end(j);
@@ -86,9 +120,11 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
         struct query_figure f = query_figure_of(&s->f, m);
 
         json_object(j);
-        put_int(j, "bytes", f.bytes);
-        put_int(j, "blocks", f.blocks);
-        json_put_uint(j, "allocations", s->f.n_allocs);
+        put_int(j, "bytes", query_metric_time(m) ? 0 : f.bytes);
+        if (query_metric_time(m))
+                put_time(j, &s->f);
+        put_known_int(j, "blocks", f.blocks, !s->f.lacks_blocks);
+        put_known(j, "allocations", s->f.n_allocs, !s->f.lacks_blocks && !s->f.lacks_traffic);
         if (s->f.var[m] > 0)
                 json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
         if (f.bytes_are_estimated) {
@@ -103,7 +139,11 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
 void show_put_sites(struct json *j, const struct query *q, const struct query_answer *a,
                     enum query_metric m, size_t n_top) {
         json_key(j, "sites");
-        if (m == QUERY_TEMPORARY && a->totals.lacks_events) {
+        if ((m == QUERY_TEMPORARY && a->totals.lacks_events) ||
+            (m == QUERY_PEAK && a->totals.lacks_peak) ||
+            (m == QUERY_COUNT && a->totals.lacks_blocks) ||
+            (m == QUERY_ALLOCATED && !show_knows_allocated(a->totals.lacks_blocks)) ||
+            ((m == QUERY_COUNT || m == QUERY_ALLOCATED) && a->totals.lacks_traffic)) {
                 json_null(j);
                 return;
         }
@@ -135,23 +175,28 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
 
         json_key(j, key);
         json_object(j);
-        json_put_uint(j, "allocations", t->n_allocs);
-        json_put_uint(j, "frees", t->n_frees);
-        put_known(j, "reallocations", t->n_reallocs, is_told);
+        put_known(j, "allocations", t->n_allocs, !t->lacks_blocks && !t->lacks_traffic);
+        put_known(j, "frees", t->n_frees, !t->lacks_blocks && !t->lacks_traffic);
+        put_known(j, "reallocations", t->n_reallocs, is_told && !t->lacks_reallocs);
         put_known(j, "failed_allocations", t->n_failed, is_told);
         put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
         put_known(j, "prior_frees", t->n_prior_frees, is_told);
         put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
-        json_put_uint(j, "bytes_allocated", t->alloc_bytes);
+        put_known(j, "bytes_allocated", t->alloc_bytes,
+                  show_knows_allocated(t->lacks_blocks) && !t->lacks_traffic);
         put_known(j, "temporary_allocations", t->n_temporary, is_told);
-        json_put_uint(j, "peak_live_bytes", t->peak_bytes);
-        json_put_uint(j, "peak_live_blocks", t->peak_blocks);
-        json_put_double(j, "peak_at_s", (double)t->peak_ns / 1e9, 6);
+        put_known(j, "peak_live_bytes", t->peak_bytes, !t->lacks_peak);
+        put_known(j, "peak_live_blocks", t->peak_blocks, !t->lacks_blocks && !t->lacks_peak);
+        json_key(j, "peak_at_s");
+        if (t->lacks_time || t->lacks_peak)
+                json_null(j);
+        else
+                json_double(j, (double)t->peak_ns / 1e9, 6);
         json_put_uint(j, "end_live_bytes", t->end_bytes);
-        json_put_uint(j, "end_live_blocks", t->end_blocks);
+        put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks);
         put_known(j, "peak_rss_bytes", t->peak_rss_bytes, is_told);
         put_known(j, "lost_events", t->n_lost, is_told);
-        put_known(j, "threads", t->n_threads, is_told);
+        put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);
         json_put_uint(j, "sites", t->n_sites);
         put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told);
         if (q)
@@ -190,7 +235,8 @@ void show_put_answer(struct json *j, const struct query *q, const struct query_a
                                   .begin_blocks = (int64_t)t->begin_blocks,
                                   .end_bytes = (int64_t)t->end_bytes,
                                   .end_blocks = (int64_t)t->end_blocks,
-                                  .lacks_events = t->lacks_events};
+                                  .lacks_events = t->lacks_events,
+                                  .lacks_blocks = t->lacks_blocks};
 
         for (size_t i = 0; i < a->n_sites; i++)
                 f.free_bytes += a->sites[i].f.free_bytes;

@@ -15,6 +15,9 @@
 
 /* ---- call paths ------------------------------------------------------------------------------ */
 
+/* A source of bytes that counted no blocks saw what was live, not what was allocated in between. */
+bool show_knows_allocated(bool lacks_blocks);
+
 void show_put_frame(struct json *j, const struct query_frame *f);
 /* "stack": its frames, innermost first. */
 void show_put_stack(struct json *j, const struct query *q, uint32_t stack);

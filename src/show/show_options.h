@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "request/request.h"
@@ -17,6 +18,7 @@ struct show_options {
         const char *path;
         const struct request *request; /* what is asked; it must live as long as the options */
         bool json;
+        size_t width;  /* of the text, in cells; 0: as the terminal or COLUMNS says */
         bool is_brief; /* of a summary as JSON: without what takes long, which is null or empty */
         const struct request_resolved
                 *resolved; /* what that means for the trace, once it is open */

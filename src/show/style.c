@@ -20,7 +20,7 @@ enum {
         STYLE_MAX_CELL_BYTES = 16 /* characters of no width are put upon one another */
 };
 
-static size_t find_width(FILE *out) {
+size_t style_columns(FILE *out) {
         const char *columns = getenv("COLUMNS");
         struct winsize w;
         long n = columns ? strtol(columns, NULL, 10) : 0;
@@ -29,7 +29,7 @@ static size_t find_width(FILE *out) {
                 n = w.ws_col;
         if (n <= 0)
                 n = STYLE_PIPE_WIDTH;
-        return (size_t)MIN(MAX(n, STYLE_MIN_WIDTH), STYLE_MAX_WIDTH);
+        return (size_t)MAX(n, STYLE_MIN_WIDTH);
 }
 
 /* Of the user's locale, without changing the program's. */
@@ -52,7 +52,7 @@ void style_init(struct style *s, FILE *out) {
         const char *no_color = getenv("NO_COLOR");
 
         *s = (struct style){.out = out,
-                            .width = find_width(out),
+                            .width = MIN(style_columns(out), (size_t)STYLE_MAX_WIDTH),
                             .utf8 = locale_is_utf8(),
                             .bold = "",
                             .dim = "",

@@ -21,6 +21,8 @@ struct style {
 /* A terminal that understands nothing but lines. */
 bool style_is_dumb(void);
 void style_init(struct style *s, FILE *out);
+/* As wide as it really is, not as wide as prose should be. */
+size_t style_columns(FILE *out);
 
 void style_heading(const struct style *s, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "query/spent_time.h"
 #include "show/estimate.h"
 #include "show/process_holders.h"
 
@@ -19,11 +20,14 @@ int show_resolve(struct show_options *o, struct query *q, enum request_whom whom
 void view_init(struct view *v, FILE *out, struct query *q, const struct show_options *o,
                const char *schema) {
         *v = (struct view){.o = o, .q = q, .v = query_view(q), .out = out};
-        v->frames = (struct frame_names){q, query_names(q), o->request->full};
         v->metric = o->resolved->metric;
+        v->frames = (struct frame_names){q, query_names(q), o->request->full,
+                                         query_metric_time(v->metric) != QUERY_NO_TIME};
         v->scope = o->resolved->scope;
         if (!o->json)
                 style_init(&v->s, out);
+        if (o->width)
+                v->s.width = o->width;
         json_init(&v->j, out);
         v->schema = schema;
 }
@@ -35,9 +39,11 @@ bool metric_is_count(enum query_metric m) {
 }
 
 const char *metric_text(enum query_metric m, int64_t value, struct unit_text *t) {
+        if (query_metric_time(m))
+                return unit_duration(t, (uint64_t)value);
         if (metric_is_count(m))
                 return unit_count(t, (uint64_t)value);
-        return m == QUERY_GROWTH ? unit_bytes_signed(t, value) : unit_bytes(t, (uint64_t)value);
+        return m == QUERY_GROWTH ? unit_weight_signed(t, value) : unit_weight(t, (uint64_t)value);
 }
 
 double metric_share_pct(int64_t value, uint64_t whole) {
@@ -47,11 +53,16 @@ double metric_share_pct(int64_t value, uint64_t whole) {
 void view_add_state(const struct view *v, struct str *to) {
         struct unit_text t;
 
+        if (unit_weights() != UNIT_BYTES && v->metric != QUERY_GROWTH &&
+            !query_metric_time(v->metric)) {
+                str_add(to, "in total"); /* nothing is live, nothing was allocated */
+                return;
+        }
         switch (v->metric) {
         case QUERY_PEAK: str_add(to, "live at the peak"); break;
         case QUERY_END:
                 if (v->scope.to_ns < v->v->end_ns)
-                        str_addf(to, "live at %s", unit_duration(&t, v->scope.to_ns));
+                        str_addf(to, "live at %s", unit_moment(&t, v->scope.to_ns));
                 else
                         str_add(to, "still allocated at the end");
                 break;
@@ -59,6 +70,13 @@ void view_add_state(const struct view *v, struct str *to) {
         case QUERY_COUNT: str_add(to, "allocations"); break;
         case QUERY_TEMPORARY: str_add(to, "temporary allocations"); break;
         case QUERY_GROWTH: str_add(to, "of growth"); break;
+        case QUERY_CPU: str_add(to, "of CPU time"); break;
+        case QUERY_BLOCKED: str_add(to, "blocked"); break;
+        case QUERY_MAPPED:
+                str_add(to, "mapped by the program itself");
+                if (v->scope.is_moment)
+                        str_addf(to, " at %s", unit_moment(&t, MIN(v->scope.to_ns, v->v->end_ns)));
+                break;
         case QUERY_N_METRICS: break;
         }
 }
@@ -114,6 +132,11 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
         bool is_filtered = !query_filter_is_empty(v->scope.filter);
         struct unit_text t;
 
+        if (query_is_blank(v->q)) {
+                str_add(to,
+                        "Nothing of what the program did is in the trace: it was cut off, or has just begun.");
+                return;
+        }
         if (query_answer_is_untold(a)) {
                 str_add(to, "What was ");
                 view_add_state(v, to);
@@ -139,7 +162,9 @@ void view_add_nothing(const struct view *v, const struct query_answer *a, struct
                         unit_duration(&t, a->known_from_ns));
         else
                 str_addf(to, "Nothing %swas ", is_filtered ? "that the filter matches " : "");
-        if (v->metric == QUERY_TEMPORARY)
+        if (query_metric_time(v->metric))
+                str_add(to, v->metric == QUERY_CPU ? "seen on a CPU" : "seen blocked");
+        else if (v->metric == QUERY_TEMPORARY)
                 str_add(to, "temporary");
         else if (v->metric == QUERY_COUNT)
                 str_add(to, "allocated");
@@ -184,7 +209,13 @@ void view_add_part(const struct view *v, int64_t value, const struct query_total
 }
 
 const char *view_verb(const struct view *v) {
-        return metric_is_count(v->metric) ? "made" : "requested";
+        if (v->metric == QUERY_BLOCKED)
+                return "waited";
+        if (unit_weights() != UNIT_BYTES)
+                return "took";
+        return metric_is_count(v->metric)  ? "made"
+               : v->metric == QUERY_MAPPED ? "mapped"
+                                           : "requested";
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -208,12 +239,12 @@ static void add_window(const struct view *v, struct str *to) {
         if (v->scope.from_ns >= v->scope.to_ns)
                 return; /* nothing of it is known: the first sentence said so */
         if (v->scope.from_ns > 0 && v->scope.to_ns < v->v->end_ns)
-                str_addf(to, "From %s to %s. ", unit_duration(&a, v->scope.from_ns),
-                         unit_duration(&b, v->scope.to_ns));
+                str_addf(to, "From %s to %s. ", unit_moment(&a, v->scope.from_ns),
+                         unit_moment(&b, v->scope.to_ns));
         else if (v->scope.from_ns > 0)
-                str_addf(to, "From %s on. ", unit_duration(&a, v->scope.from_ns));
+                str_addf(to, "From %s on. ", unit_moment(&a, v->scope.from_ns));
         else if (v->scope.to_ns < v->v->end_ns)
-                str_addf(to, "Up to %s. ", unit_duration(&b, v->scope.to_ns));
+                str_addf(to, "Up to %s. ", unit_moment(&b, v->scope.to_ns));
 }
 
 static void add_crowd(const struct view *v, struct str *to) {
@@ -242,7 +273,11 @@ void view_add_scope(const struct view *v, struct str *to) {
                 add_process(v, to);
         add_window(v, to);
         if (filter[0])
-                str_addf(to, "Only blocks with %s.", filter);
+                str_addf(to, "Only %s with %s.",
+                         v->scope.of_mappings ? "mappings"
+                         : v->scope.of_time   ? "samples"
+                                              : "blocks",
+                         filter);
 }
 
 void view_print_first(const struct view *v, struct str *sentence) {
@@ -263,21 +298,30 @@ void view_add_doubts(const struct view *v, const struct query_answer *a, struct 
         const char *damage = query_damage(v->q);
 
         if (damage[0])
-                str_addf(to, "%s\n", damage);
+                str_addf(to, "Incomplete: %s.\n", damage);
         if (query_answer_is_untold(a))
                 return; /* the first sentence says it */
-        estimate_add_sentence(to, v->q, a->totals.is_tallied);
-        if (query_sample_bytes(v->q))
+        if (query_sample_bytes(v->q) && !v->scope.of_mappings && !v->scope.of_time) {
+                estimate_add_sentence(to, v->q, a->totals.is_tallied);
                 str_add(to, "\n");
+        }
         if (a->known_from_ns) {
                 view_add_missing(v->v, a->known_from_ns, to);
                 str_add(to, ": blocks allocated earlier are not counted.\n");
         } else if (a->is_moved) {
                 view_add_missing(v->v, v->v->detail_from_ns, to);
                 str_add(to, ": figures are for the nearest known window.\n");
-        } else if (!a->is_exact)
-                str_add(to,
-                        "Parts of the file that these figures need are missing: they are approximate.\n");
+        } else if (!a->is_exact) {
+                str_addf(to, "%s\n", view_inexact(a));
+        }
+}
+
+const char *view_inexact(const struct query_answer *a) {
+        return a->lacks_heirs
+                       ? "What a process left to its children when it ended is not counted: --process "
+                         "tells what each of them held."
+                       : "Parts of the file that these figures need are missing: they are "
+                         "approximate.";
 }
 
 void view_print_doubts(const struct view *v, const struct query_answer *a) {

@@ -65,6 +65,8 @@ void view_add_scope(const struct view *v, struct str *to);
 void view_add_doubts(const struct view *v, const struct query_answer *a, struct str *to);
 /* Prints the sentence a view begins with, and what limits the scope. */
 void view_print_first(const struct view *v, struct str *sentence);
+/* Why an answer is not exact, as a sentence. */
+const char *view_inexact(const struct query_answer *a);
 void view_print_doubts(const struct view *v, const struct query_answer *a);
 
 /* ---- JSON (what stands between them: show/show_json.h) ---------------------------------------- */

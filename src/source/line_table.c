@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/spent_time.h"
 #include "show/frame.h"
 #include "source/source_page.h"
 
@@ -53,13 +54,17 @@ struct layout {
 
 static const char *title(const struct layout *l, enum column_kind kind) {
         static const char *const metrics[QUERY_N_METRICS] = {"at peak", "at end",    "allocated",
-                                                             "allocs",  "temporary", "growth"};
+                                                             "allocs",  "temporary", "growth",
+                                                             "mapped",  "on CPU",    "blocked"};
 
         switch (kind) {
         case COLUMN_TOTAL: return l->has_self ? "+ callees" : metrics[l->v->metric];
         case COLUMN_SELF: return "itself";
         case COLUMN_SHARE: return "share";
-        case COLUMN_ALLOCS: return "allocs";
+        case COLUMN_ALLOCS:
+                return l->v->metric == QUERY_BLOCKED     ? "waits"
+                       : query_metric_time(l->v->metric) ? "samples"
+                                                         : "allocs";
         case COLUMN_BYTES: return "allocated";
         case COLUMN_PEAK: return "at peak";
         case COLUMN_END: return "at end";
@@ -71,7 +76,7 @@ static void add_bytes(struct str *to, int64_t bytes) {
         struct unit_text t;
 
         if (bytes)
-                str_add(to, unit_bytes_signed(&t, bytes) + (bytes > 0 && t.s[0] == '+'));
+                str_add(to, unit_weight_signed(&t, bytes) + (bytes > 0 && t.s[0] == '+'));
         else
                 str_add(to, "-");
 }
@@ -95,7 +100,10 @@ static void add_cell(const struct layout *l, struct str *to, enum column_kind ki
                          metric_share_pct(query_figure_of(total, l->v->metric).value, l->whole));
                 break;
         case COLUMN_ALLOCS:
-                str_add(to, total->n_allocs ? unit_count(&t, total->n_allocs) : "-");
+                str_add(to,
+                        total->n_allocs && (!total->lacks_blocks || query_metric_time(l->v->metric))
+                                ? unit_count(&t, total->n_allocs)
+                                : "-");
                 break;
         case COLUMN_BYTES:
                 add_bytes(to, (int64_t)MIN(total->alloc_bytes, (uint64_t)INT64_MAX));
@@ -121,6 +129,8 @@ static void choose_columns(struct layout *l) {
                 add_column(l, COLUMN_SHARE);
         if (l->v->metric != QUERY_COUNT)
                 add_column(l, COLUMN_ALLOCS);
+        if (query_metric_time(l->v->metric))
+                return;
         if (l->v->metric == QUERY_COUNT || (is_wide && l->v->metric != QUERY_ALLOCATED))
                 add_column(l, COLUMN_BYTES);
         add_column(l, l->v->metric == QUERY_END ? COLUMN_PEAK : COLUMN_END);

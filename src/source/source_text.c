@@ -108,7 +108,7 @@ static void add_nothing(const struct pages *p, struct str *to) {
                 str_add(to, metric_is_count(p->view.metric) ? " made no " : " has nothing ");
                 view_add_state(&p->view, to);
         }
-        if (f->n_allocs)
+        if (f->n_allocs && !f->lacks_blocks)
                 str_addf(to, "; %s allocation%s went through it, %s", unit_count(&a, f->n_allocs),
                          unit_s(f->n_allocs), unit_bytes(&b, f->alloc_bytes));
         str_add(to, ".");

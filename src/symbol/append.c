@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "base/system_clock.h"
 #include "symbol/kept_names.h"
 #include "symbol/worker.h"
 #include "symbol/worker_reply.h"
@@ -54,7 +55,7 @@ static void seat_fill(struct crew *c, unsigned i) {
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return;
         atomic_store_explicit(&c->orders.board->seats[i].job_plus_1, 0, memory_order_relaxed);
-        atomic_store_explicit(&c->orders.board->seats[i].since_ns, worker_now_ns(),
+        atomic_store_explicit(&c->orders.board->seats[i].since_ns, clock_now_ns(),
                               memory_order_relaxed);
         s->pid = fork();
         if (s->pid == 0) {
@@ -122,7 +123,7 @@ static bool crew_man(struct crew *c) {
 
         for (unsigned i = 0; i < c->n_seats; i++) {
                 if (c->seats[i].pid == 0 && has_jobs(c) && c->n_barren < APPEND_MAX_BARREN &&
-                    worker_now_ns() < c->deadline_ns)
+                    clock_now_ns() < c->deadline_ns)
                         seat_fill(c, i);
                 any |= c->seats[i].pid != 0;
         }
@@ -150,7 +151,7 @@ static void seat_hear(struct crew *c, unsigned i) {
 static void crew_run(struct crew *c) {
         while (crew_man(c)) {
                 struct pollfd p[WORKER_MAX];
-                uint64_t now = worker_now_ns(), until = c->deadline_ns;
+                uint64_t now = clock_now_ns(), until = c->deadline_ns;
 
                 for (unsigned i = 0; i < c->n_seats; i++) {
                         p[i] = (struct pollfd){.fd = c->seats[i].pid ? c->seats[i].fd : -1,
@@ -161,7 +162,7 @@ static void crew_run(struct crew *c) {
                 if (poll(p, c->n_seats,
                          until > now ? (int)MIN((until - now) / 1000000 + 1, 1000) : 0) < 0)
                         continue;
-                now = worker_now_ns();
+                now = clock_now_ns();
                 for (unsigned i = 0; i < c->n_seats; i++) {
                         if (c->seats[i].pid && p[i].revents)
                                 seat_hear(c, i);
@@ -359,7 +360,7 @@ int symbol_lookup(const char *trace_path, const struct symbol_options *options,
         _cleanup_(symbol_table_freep) struct symbol_table *t = calloc(1, sizeof(*t));
         _cleanup_(trace_reader_freep) struct trace_reader *reader = NULL;
         struct crew c = {.orders.options = options,
-                         .deadline_ns = worker_now_ns() + options->limits.time_ns};
+                         .deadline_ns = clock_now_ns() + options->limits.time_ns};
         int r;
 
         if (!t)

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system_clock.h"
+
 /* libdebuginfod brings libcurl and all that: it is loaded when it is needed, and by the name its
  * interface is versioned with. */
 #define LIBRARY "libdebuginfod.so.1"
@@ -37,17 +39,10 @@ static struct {
         bool was_stopped;
 } question;
 
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Called at least once a second. While no server has begun to answer `a` counts the calls, then the
  * bytes; the size is not always known. */
 static int progress(struct client *c, long a, long size_bytes) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_now_ns();
 
         (void)c;
         question.n_calls++;
@@ -141,9 +136,9 @@ int debuginfod_fetch(const uint8_t *build_id, size_t build_id_len, char **ret_pa
                 return -ENOSYS;
         clock_gettime(CLOCK_REALTIME, &asked_at);
         memset(&question, 0, sizeof(question));
-        question.begin_ns = question.heard_ns = now_ns();
+        question.begin_ns = question.heard_ns = clock_now_ns();
         fd = library.find_debuginfo(library.client, build_id, (int)build_id_len, ret_path);
-        spent_ns += now_ns() - question.begin_ns;
+        spent_ns += clock_now_ns() - question.begin_ns;
         if (question.was_stopped)
                 forget_answer(build_id, build_id_len, &asked_at);
         if (fd >= 0 || question.was_stopped)

@@ -2,8 +2,10 @@
 #include "symbol/finder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -230,19 +232,31 @@ int finder_open_code(struct finder *f) {
         f->id = w.found_id;
         f->has_debug_info = w.found_id.has_debug_info;
         f->alt = w.found_alt;
-        return inflate_open(fd);
+        return f->search->functions_only ? fd : inflate_open(fd);
 }
 
 /* ---- debug files ----------------------------------------------------------------------------- */
+
+/* Beside the file, or where it is a link, as a process's own program is in /proc, beside what it leads to. */
+static int try_beside(struct wanted *w, const char *of) {
+        char real[PATH_MAX];
+        int r = 0;
+
+        for (unsigned i = 0; of && !r && i < 2; i++) {
+                r = try_format(w, "%.*s%s", dir_len(of), of, w->link);
+                if (!r)
+                        r = try_format(w, "%.*s.debug/%s", dir_len(of), of, w->link);
+                of = realpath(of, real);
+        }
+        return r;
+}
 
 /* By build-id first, then beside the file, then by name under the roots, then from a server. */
 static int find_debug_file(struct wanted *w, const char *of) {
         int r = finder_each_root(w->finder, try_build_id, w);
 
         if (!r && w->link && strchr(w->link, '/') == NULL) {
-                r = try_format(w, "%.*s%s", dir_len(of), of, w->link);
-                if (!r)
-                        r = try_format(w, "%.*s.debug/%s", dir_len(of), of, w->link);
+                r = try_beside(w, of);
                 if (!r)
                         r = finder_each_root(w->finder, try_link, w);
         }
@@ -300,5 +314,5 @@ int finder_find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
         if (fd <= 0)
                 return -1;
         *ret_path = strdup(w.path);
-        return inflate_open(fd);
+        return f->search->functions_only ? fd : inflate_open(fd);
 }

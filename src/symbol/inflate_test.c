@@ -18,6 +18,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "symbol/finder.h"
 #include "symbol/inflate.h"
 
 enum { N_PLAIN = 300000, N_SECTIONS = 5, FILE_MAX = 1 << 20 };
@@ -111,6 +112,39 @@ static void test_round_trip(void **state) {
         assert_string_equal(out + s[4].sh_offset + 1, ".debug_info");
 }
 
+static ino_t inode_of(int fd) {
+        struct stat st;
+
+        assert_int_equal(fstat(fd, &st), 0);
+        return st.st_ino;
+}
+
+/* Who asks for functions alone, while a program waits, gets the file as it is. */
+static void test_not_for_functions(void **state) {
+        const struct symbol_search all = {0}, functions = {.functions_only = true};
+        const struct symbol_search *searches[] = {&all, &functions};
+        struct trace_module m = {0};
+        struct finder f;
+        char path[64];
+        int packed;
+
+        (void)state;
+        make_file();
+        packed = open_file();
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", packed);
+        m.path = path;
+        for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
+                int fd;
+
+                finder_init(&f, &m, searches[i]);
+                fd = finder_open_code(&f);
+                assert_true(fd >= 0);
+                assert_int_equal(inode_of(fd) == inode_of(packed), searches[i]->functions_only);
+                close(fd);
+        }
+        close(packed);
+}
+
 static void expect_untouched(const char *why) {
         int fd = open_file(), got = inflate_open(fd);
 
@@ -185,6 +219,7 @@ static void test_hostile(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_not_for_functions),
                 cmocka_unit_test(test_left_to_libelf),
                 cmocka_unit_test(test_hostile),
         };

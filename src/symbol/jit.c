@@ -85,6 +85,24 @@ static void walk_process(struct walk *w) {
                         walk_sites(w, sites, n);
 }
 
+/* Where the time went is told by no site. */
+static void walk_ticks(struct walk *w) {
+        struct trace_reader *t = w->jit->trace;
+        const struct trace_view *v = w->jit->view;
+        const struct trace_tick *ticks;
+        struct err e = {0};
+        size_t n;
+
+        for (size_t span = 0; span < trace_n_tick_spans(t); span++) {
+                if (trace_read_ticks(t, span, &ticks, &n, &e) != 0)
+                        continue;
+                for (size_t i = 0; i < n; i++)
+                        if (ticks[i].thread < v->n_threads &&
+                            v->threads[ticks[i].thread].start.process == w->process)
+                                walk_stack(w, ticks[i].stack);
+        }
+}
+
 /* ---- their names ----------------------------------------------------------------------------- */
 
 static int place_compare(const void *a, const void *b) {
@@ -131,6 +149,7 @@ static void name_process(struct jit *j, uint32_t process) {
         if (!w.is_seen || !w.is_taken)
                 abort();
         walk_process(&w);
+        walk_ticks(&w);
         if (w.places.n)
                 name_places(j, w.places.items, w.places.n, fd);
         vec_free(&w.places);

@@ -9,9 +9,12 @@
 #include <sys/mman.h>
 
 #include "base/fs.h"
+#include "base/kernel_id.h"
 #include "base/str.h"
 #include "symbol/finder.h"
+#include "symbol/generic_name.h"
 #include "symbol/inline.h"
+#include "symbol/kernel_names.h"
 #include "symbol/origin.h"
 #include "symbol/split.h"
 #include "symbol/variables.h"
@@ -24,6 +27,7 @@ struct symbol_module {
         struct finder finder;
         struct origin_counts counts;
         bool has_dwarf;
+        struct kernel_names *kernel; /* NULL: a file, with all of the above */
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -39,6 +43,7 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
         variables_done(&m->variables);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
+        kernel_names_free(m->kernel);
         free(m);
         return NULL;
 }
@@ -95,6 +100,12 @@ int symbol_module_open(const struct trace_module *m, const struct symbol_search 
 
         if (!sm)
                 abort();
+        if (strcmp(m->path, KERNEL_ID_PATH) == 0) {
+                r = kernel_names_open(m, &sm->kernel, ret_origin);
+                if (r == 0)
+                        *ret = TAKE_PTR(sm);
+                return r;
+        }
         finder_init(&sm->finder, m, search);
         r = strcmp(m->path, "[vdso]") == 0 ? open_vdso(&sm->finder) : finder_open_code(&sm->finder);
         if (r >= 0)
@@ -110,6 +121,10 @@ int symbol_module_open(const struct trace_module *m, const struct symbol_search 
 }
 
 void symbol_module_origin(const struct symbol_module *m, struct symbol_origin *ret) {
+        if (m->kernel) { /* which gives no more */
+                *ret = (struct symbol_origin){.naming = TRACE_NAMING_SYMTAB};
+                return;
+        }
         origin_of_names(ret, &m->finder, &m->functions, &m->counts, m->has_dwarf);
 }
 
@@ -128,8 +143,10 @@ struct naming {
         void *ctx;
 };
 
-static void emit(struct naming *k, size_t address_idx, const char *linker_name, bool is_plt,
-                 const char *file, uint32_t line, bool inlined, bool guess) {
+/* plain: the function's name as its source has it; NULL: unknown. */
+static void emit_function(struct naming *k, size_t address_idx, const char *linker_name,
+                          const char *plain, bool is_plt, const char *file, uint32_t line,
+                          bool inlined, bool guess) {
         _cleanup_free_ char *function = symbol_demangle(linker_name ? linker_name : "");
         struct str stub = {0};
         struct trace_symbol s = {.location = (uint32_t)address_idx,
@@ -139,12 +156,17 @@ static void emit(struct naming *k, size_t address_idx, const char *linker_name, 
                                  .inlined = inlined,
                                  .guess = guess};
 
-        if (is_plt) {
+        if (is_plt)
                 str_addf(&stub, "%s@plt", function);
+        if (is_plt || generic_name_add(function, plain, &stub))
                 s.function = str_text(&stub);
-        }
         k->fn(k->ctx, &s);
         str_done(&stub);
+}
+
+static void emit(struct naming *k, size_t address_idx, const char *linker_name, bool is_plt,
+                 const char *file, uint32_t line, bool inlined, bool guess) {
+        emit_function(k, address_idx, linker_name, NULL, is_plt, file, line, inlined, guess);
 }
 
 static void count(struct origin_counts *c, const struct function *f, bool is_named, bool guess,
@@ -209,6 +231,15 @@ static void name_variable(struct naming *k, size_t i) {
         str_done(&text);
 }
 
+static const char *plain_name(const struct inline_result *dwarf, uint32_t function) {
+        Dwarf_Die die;
+
+        if (function == INLINE_NONE)
+                return NULL;
+        die = dwarf->functions.items[function];
+        return dwarf_diename(&die);
+}
+
 static void name_address(struct naming *k, size_t i) {
         const struct function *trampoline =
                 functions_find_trampoline(&k->m->functions, k->addresses[i]);
@@ -235,7 +266,8 @@ static void name_address(struct naming *k, size_t i) {
                 p.line = s->call_line;
         }
         if (name || p.file || p.site != INLINE_NONE)
-                emit(k, i, name, f && f->is_plt, p.file, p.line, false, guess);
+                emit_function(k, i, name, plain_name(dwarf, p.function), f && f->is_plt, p.file,
+                              p.line, false, guess);
 }
 
 /* A debug file may be linked at another address than the file that ran. */
@@ -265,9 +297,17 @@ static struct split *find_inlined(struct naming *k, size_t n) {
 void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size_t n, symbol_fn fn,
                         void *ctx) {
         struct naming k = {.m = m, .addresses = addresses, .fn = fn, .ctx = ctx};
-        _cleanup_(split_freep) struct split *split = find_inlined(&k, n);
+        _cleanup_(split_freep) struct split *split = m->kernel ? NULL : find_inlined(&k, n);
 
         (void)split; /* names point into it until they are told */
+        for (size_t i = 0; m->kernel && i < n; i++) {
+                const char *name = kernel_names_find(m->kernel, addresses[i]);
+
+                if (name)
+                        emit(&k, i, name, false, NULL, 0, false, false);
+        }
+        if (m->kernel)
+                return;
         for (size_t i = 0; i < n; i++)
                 if (functions_is_code(&m->functions, addresses[i]))
                         name_address(&k, i);

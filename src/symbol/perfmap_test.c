@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "base/fs.h"
+#include "base/system_clock.h"
 #include "symbol/perfmap.h"
 
 /* ---- what a map says ------------------------------------------------------------------------- */
@@ -121,13 +121,6 @@ static uint32_t dead_pid(void) {
         return (uint32_t)pid;
 }
 
-static uint64_t now_unix_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_REALTIME, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void make_map(uint32_t pid, char ret_path[64]) {
         _cleanup_close_ int fd = -1;
 
@@ -148,7 +141,7 @@ static int open_and_close(uint32_t pid, uint64_t since_unix_ns) {
 
 static void test_files(void **state) {
         uint32_t pid = dead_pid();
-        uint64_t now = now_unix_ns();
+        uint64_t now = clock_ns(CLOCK_REALTIME);
         char path[64];
 
         (void)state;
@@ -177,7 +170,7 @@ static void test_files(void **state) {
 
 /* A process that lives may be older than the recording, and own its file whoever reads it. */
 static void test_living_process(void **state) {
-        uint64_t later = now_unix_ns() + 3600ull * 1000000000;
+        uint64_t later = clock_ns(CLOCK_REALTIME) + 3600ull * 1000000000;
         char path[64], is_ready;
         int fds[2];
         pid_t pid;

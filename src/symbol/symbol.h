@@ -30,6 +30,7 @@ struct symbol_search {
                 *debug_paths; /* --debug-path: as /usr/lib/debug, or with the files in it */
         size_t n_debug_paths;
         const char *sysroot; /* --sysroot: in front of every path of the trace; NULL none */
+        bool functions_only; /* what symbol tables know: no debug information is inflated for it */
 };
 
 struct symbol_options {

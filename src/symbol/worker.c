@@ -9,9 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "base/fs.h"
+#include "base/kernel_id.h"
+#include "base/system_clock.h"
 #include "symbol/cache.h"
 #include "symbol/jit.h"
 #include "symbol/module.h"
@@ -26,13 +27,6 @@ struct worker {
         int fd;
         bytes_buf out;
 };
-
-uint64_t worker_now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the pipe -------------------------------------------------------------------------------- */
 
@@ -112,10 +106,16 @@ static void worker_do_jit(struct worker *w, uint32_t job_idx) {
         worker_flush(w);
 }
 
+/* What a running kernel has is no file that could be seen to change. */
+static struct symbol_cache *cache_for(const struct worker *w, const struct trace_module *m) {
+        return strcmp(m->path, KERNEL_ID_PATH) == 0 ? NULL : w->cache;
+}
+
 static void worker_do_module(struct worker *w, uint32_t job_idx) {
         const struct worker_job *job = &w->orders->jobs[job_idx];
         const struct trace_module *m = &w->orders->view->modules[job->module];
         _cleanup_free_ uint64_t *addresses = calloc(job->n_places, sizeof(*addresses));
+        struct symbol_cache *cache = cache_for(w, m);
         struct symbol_origin origin = {0};
         bool cached;
 
@@ -124,10 +124,9 @@ static void worker_do_module(struct worker *w, uint32_t job_idx) {
         for (size_t i = 0; i < job->n_places; i++)
                 addresses[i] = job->places[i].address;
         w->job = job;
-        cached = w->cache &&
-                 cache_answer(w->cache, m, addresses, job->n_places, worker_say, w, &origin);
+        cached = cache && cache_answer(cache, m, addresses, job->n_places, worker_say, w, &origin);
         if (!cached) {
-                w->entry = w->cache ? cache_entry_new(w->cache, m, addresses, job->n_places) : NULL;
+                w->entry = cache ? cache_entry_new(cache, m, addresses, job->n_places) : NULL;
                 worker_look_up(w, m, addresses, job->n_places, &origin);
         }
         /* Said before it is kept: what goes wrong there costs nothing. */
@@ -250,7 +249,7 @@ void worker_main(const struct worker_orders *orders, unsigned seat, int fd) {
                 w.cache = symbol_cache_open(&orders->options->search);
         while ((job_idx = atomic_fetch_add_explicit(&orders->board->next_job, 1,
                                                     memory_order_relaxed)) < orders->n_jobs) {
-                atomic_store_explicit(&orders->board->seats[seat].since_ns, worker_now_ns(),
+                atomic_store_explicit(&orders->board->seats[seat].since_ns, clock_now_ns(),
                                       memory_order_relaxed);
                 atomic_store_explicit(&orders->board->seats[seat].job_plus_1, job_idx + 1,
                                       memory_order_relaxed);

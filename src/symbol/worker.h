@@ -58,8 +58,6 @@ struct worker_orders {
         struct worker_board *board;
 };
 
-uint64_t worker_now_ns(void);
-
 /* Limits itself, does jobs until there are none, writes to fd and ends the process. */
 void worker_main(const struct worker_orders *orders, unsigned seat, int fd)
         __attribute__((noreturn));

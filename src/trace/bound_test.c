@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/map.h"
+#include "base/system_clock.h"
 #include "base/testing/seed.h"
 #include "trace/backlog.h"
 #include "trace/testing/trace_file.h"
@@ -252,7 +252,7 @@ static void test_old_is_coarse(void **state) {
         uint64_t n_thinned, end_ns;
         struct trace_reader *t;
         const struct trace_mapping *mappings;
-        bool has_detail = false;
+        bool has_detail = false, has_kill = false;
         size_t n_merged = 0, n_mappings;
 
         write_bounded(&o, 300000, &n_thinned, NULL);
@@ -273,6 +273,10 @@ static void test_old_is_coarse(void **state) {
         assert_int_equal(trace_view(t)->n_notes, 2); /* its own, and one about mappings */
         assert_int_equal(trace_view(t)->n_allocators, 1);
         assert_int_equal(trace_view(t)->n_priors, 1);
+        assert_in_range(trace_view(t)->n_rooms, 8, o.n_slices / 4); /* old ones are fewer */
+        for (size_t i = 0; i < trace_view(t)->n_rooms; i++)
+                has_kill |= trace_view(t)->rooms[i].flags == TRACE_ROOM_KILL;
+        assert_true(has_kill);
         assert_int_equal(trace_view(t)->cost.recorder_peak_bytes, 1000000 + o.n_slices - 1);
         if (o.flags & TRACE_IS_SAMPLED)
                 assert_int_equal(trace_view(t)->tallies[0].n_allocs, 1000 + o.n_slices - 1);
@@ -637,13 +641,6 @@ static bool write_and_kill(const struct trace_fake_options *o, int after_ms) {
         return inode_of_file() != inode;
 }
 
-static uint64_t clock_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* SIGKILL at any instant, copies included: under the name stands a trace with the figures of a prefix. */
 static void test_killed(void **state) {
         const char *rounds = getenv("SILT_BOUND_KILLS");
@@ -651,10 +648,10 @@ static void test_killed(void **state) {
         uint64_t random = 0x2545f4914f6cdd1dull ^ seed_of_run(), n_swapped = 0;
         struct prefix *prefixes;
         size_t n = make_prefixes(&o, &prefixes);
-        uint64_t begin_ms = clock_ms(), whole_ms;
+        uint64_t begin_ms = clock_now_ms(), whole_ms;
 
         assert_true(write_and_kill(&o, -1));
-        whole_ms = clock_ms() - begin_ms + 1;
+        whole_ms = clock_now_ms() - begin_ms + 1;
         for (int i = 0; i < (rounds ? atoi(rounds) : 40); i++) {
                 n_swapped += write_and_kill(&o, (int)(trace_fake_random(&random) % whole_ms));
                 check_killed(prefixes, n);

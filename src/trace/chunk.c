@@ -12,13 +12,46 @@ enum {
         CHUNK_PLAIN_BYTES =
                 64, /* smaller bodies are stored as they are: a frame would not be shorter */
         CHUNK_SLACK_BYTES = 16,
-        CHUNK_LEVEL = 1,      /* level 3 saves 2 % and takes twice the time */
-        CHUNK_LEVEL_HARD = 6, /* saves 9 % of a compiler's trace, and takes some 40 ns an event */
+        CHUNK_CUT_BYTES = 256, /* shorter columns go with the next: tables take bytes too */
         CHUNK_CHECKED_BYTES = 20,
+};
+
+/* How hard a chunk is compressed (docs/overhead.md, "What was tried"). 0: as the level has it for that size. */
+struct chunk_effort {
+        int level, strategy, min_match, hash_log, chain_log, window_log, search_log, target_length;
+        bool cuts; /* a block for each column */
+};
+
+/* Events that come faster than there is time for. */
+static const struct chunk_effort effort_quick = {.level = 1};
+
+/* The size of level 6 in two thirds of its time and half of its memory. */
+static const struct chunk_effort effort_hard = {
+        .level = 5,
+        .strategy = ZSTD_greedy,
+        .min_match = 6,
+        .hash_log = 17,
+        .chain_log = 17,
+        .window_log = 18,
+        .search_log = 4,
+        .target_length = 4,
+        .cuts = true,
+};
+
+/* Rows of sites and stacks: cut by columns, they come to the size of level 6 in a third of its time. */
+static const struct chunk_effort effort_rows = {
+        .level = 1,
+        .strategy = ZSTD_dfast,
+        .min_match = 5,
+        .hash_log = 14,
+        .chain_log = 14,
+        .cuts = true,
 };
 
 struct trace_packer {
         ZSTD_CCtx *cctx;
+        const struct chunk_effort *effort; /* that cctx is set to */
+        bool is_hard;
         bytes_buf scratch;
 };
 
@@ -29,13 +62,32 @@ struct trace_packer *trace_packer_new(void) {
                 fputs("silt: out of memory\n", stderr);
                 abort();
         }
-        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_compressionLevel, CHUNK_LEVEL);
         return p;
 }
 
 void trace_packer_try_hard(struct trace_packer *p, bool hard) {
-        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_compressionLevel,
-                               hard ? CHUNK_LEVEL_HARD : CHUNK_LEVEL);
+        p->is_hard = hard;
+}
+
+static void packer_set_effort(struct trace_packer *p, const struct chunk_effort *e) {
+        if (p->effort == e)
+                return;
+        p->effort = e;
+        ZSTD_CCtx_reset(p->cctx, ZSTD_reset_session_only); /* a frame that was given up */
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_compressionLevel, e->level);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_strategy, e->strategy);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_minMatch, e->min_match);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_hashLog, e->hash_log);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_chainLog, e->chain_log);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_windowLog, e->window_log);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_searchLog, e->search_log);
+        ZSTD_CCtx_setParameter(p->cctx, ZSTD_c_targetLength, e->target_length);
+}
+
+static const struct chunk_effort *packer_effort(const struct trace_packer *p, uint32_t kind) {
+        if (kind == TRACE_SITE || kind == TRACE_CKPT || kind == TRACE_STKS)
+                return &effort_rows;
+        return p->is_hard ? &effort_hard : &effort_quick;
 }
 
 struct trace_packer *trace_packer_free(struct trace_packer *p) {
@@ -61,6 +113,8 @@ uint8_t trace_kind_version(uint32_t kind) {
         switch (kind) {
         case TRACE_SLIC: return TRACE_SLIC_VERSION;
         case TRACE_EVTS: return TRACE_EVTS_VERSION;
+        case TRACE_MAPS: return TRACE_MAPS_VERSION;
+        case TRACE_GRPH: return TRACE_GRPH_VERSION;
         case TRACE_SITE:
         case TRACE_CKPT: return TRACE_ROWS_VERSION;
         default: return TRACE_KIND_VERSION;
@@ -69,9 +123,10 @@ uint8_t trace_kind_version(uint32_t kind) {
 
 static bool chunk_kind_is_optional(uint32_t kind) {
         return kind == TRACE_TITL || kind == TRACE_NOTE || kind == TRACE_COST ||
-               kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_TALY ||
-               kind == TRACE_SMPL || kind == TRACE_MOVE || kind == TRACE_RESI ||
-               kind == TRACE_NSRC || kind == TRACE_SKIP || kind == TRACE_GRPH;
+               kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_ROOM ||
+               kind == TRACE_TALY || kind == TRACE_SMPL || kind == TRACE_MOVE ||
+               kind == TRACE_RESI || kind == TRACE_NSRC || kind == TRACE_SKIP ||
+               kind == TRACE_GRPH || kind == TRACE_BILL || kind == TRACE_TICK;
 }
 
 /* Low half of the hash over the header's fields and the head, which stand apart in the file. */
@@ -84,25 +139,62 @@ static uint32_t chunk_check(const uint8_t *header, const void *head, size_t head
         return (uint32_t)XXH3_64bits(both, CHUNK_CHECKED_BYTES + head_bytes);
 }
 
+/* Goes on with the frame to in->size. False: it failed, or takes more room than there is. */
+static bool chunk_stream(ZSTD_CCtx *cctx, ZSTD_outBuffer *out, ZSTD_inBuffer *in,
+                         ZSTD_EndDirective how) {
+        size_t left;
+
+        do
+                left = ZSTD_compressStream2(cctx, out, in, how);
+        while (left && !ZSTD_isError(left) && out->pos < out->size);
+        return !left;
+}
+
+/* One frame, with a block that ends at each cut. Its bytes, or 0. */
+static size_t chunk_compress_columns(struct trace_packer *p, const void *body, size_t body_bytes,
+                                     const struct trace_cuts *cuts) {
+        ZSTD_outBuffer out = {p->scratch.items, p->scratch.cap, 0};
+        ZSTD_inBuffer in = {body, 0, 0};
+
+        ZSTD_CCtx_reset(p->cctx, ZSTD_reset_session_only);
+        ZSTD_CCtx_setPledgedSrcSize(p->cctx, body_bytes);
+        for (uint32_t i = 0; i < cuts->n; i++) {
+                if (cuts->at[i] < in.size + CHUNK_CUT_BYTES ||
+                    cuts->at[i] + CHUNK_CUT_BYTES > body_bytes)
+                        continue;
+                in.size = cuts->at[i];
+                if (!chunk_stream(p->cctx, &out, &in, ZSTD_e_flush))
+                        return 0;
+        }
+        in.size = body_bytes;
+        return chunk_stream(p->cctx, &out, &in, ZSTD_e_end) ? out.pos : 0;
+}
+
 /* Compresses into p->scratch; false when the body is better stored as it is. */
-static bool chunk_compress(struct trace_packer *p, const void *body, size_t body_bytes) {
+static bool chunk_compress(struct trace_packer *p, uint32_t kind, const void *body,
+                           size_t body_bytes, const struct trace_cuts *cuts) {
+        const struct chunk_effort *e = packer_effort(p, kind);
         size_t got;
 
         if (body_bytes < CHUNK_PLAIN_BYTES)
                 return false;
+        packer_set_effort(p, e);
         vec_clear(&p->scratch);
         vec_reserve(&p->scratch, ZSTD_compressBound(body_bytes));
-        got = ZSTD_compress2(p->cctx, p->scratch.items, p->scratch.cap, body, body_bytes);
-        if (ZSTD_isError(got) || got >= body_bytes)
+        if (cuts && e->cuts)
+                got = chunk_compress_columns(p, body, body_bytes, cuts);
+        else
+                got = ZSTD_compress2(p->cctx, p->scratch.items, p->scratch.cap, body, body_bytes);
+        if (!got || ZSTD_isError(got) || got >= body_bytes)
                 return false;
         p->scratch.n = got;
         return true;
 }
 
-size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
-                          size_t head_bytes, const void *body, size_t body_bytes,
-                          size_t min_stored_bytes) {
-        bool packed = chunk_compress(p, body, body_bytes);
+static size_t chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
+                           size_t head_bytes, const void *body, size_t body_bytes,
+                           const struct trace_cuts *cuts, size_t min_stored_bytes) {
+        bool packed = chunk_compress(p, kind, body, body_bytes, cuts);
         size_t data_bytes = packed ? p->scratch.n : body_bytes, span_bytes;
         size_t stored_bytes = head_bytes + data_bytes;
         uint8_t *at;
@@ -131,6 +223,20 @@ size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind,
         trace_chunk_seal(at);
         out->n += span_bytes;
         return span_bytes;
+}
+
+size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
+                          size_t head_bytes, const void *body, size_t body_bytes,
+                          size_t min_stored_bytes) {
+        return chunk_append(p, out, kind, head, head_bytes, body, body_bytes, NULL,
+                            min_stored_bytes);
+}
+
+size_t trace_chunk_append_columns(struct trace_packer *p, bytes_buf *out, uint32_t kind,
+                                  const void *head, size_t head_bytes, const bytes_buf *body,
+                                  const struct trace_cuts *cuts, size_t min_stored_bytes) {
+        return chunk_append(p, out, kind, head, head_bytes, body->items, body->n, cuts,
+                            min_stored_bytes);
 }
 
 static uint64_t chunk_sum(const uint8_t *chunk, uint32_t check) {

@@ -36,10 +36,19 @@ struct trace_kind_text {
 const char *trace_kind_name(struct trace_kind_text *t,
                             uint32_t kind); /* letters, or '?' for other bytes */
 
+/* Where columns of a body end. Each that is long enough becomes a block of the frame with tables of its own: columns
+ * have little in common, and no reader notices. */
+enum { TRACE_MAX_CUTS = 20 };
+struct trace_cuts {
+        size_t at[TRACE_MAX_CUTS]; /* rising; that of the last column need not be there */
+        uint32_t n;
+};
+
 /* Contexts of the compressor and its scratch; one per writer. */
 struct trace_packer;
 struct trace_packer *trace_packer_new(void);
-/* Fewer bytes for more time, from the next chunk on: where there is time. */
+/* Fewer bytes for more time, from the next chunk on: where there is time. Rows of sites and stacks are packed alike
+ * either way. */
 void trace_packer_try_hard(struct trace_packer *p, bool hard);
 struct trace_packer *trace_packer_free(struct trace_packer *p); /* NULL ok */
 DEFINE_CLEANUP(struct trace_packer, trace_packer_free)
@@ -50,6 +59,9 @@ DEFINE_CLEANUP(struct trace_packer, trace_packer_free)
 size_t trace_chunk_append(struct trace_packer *p, bytes_buf *out, uint32_t kind, const void *head,
                           size_t head_bytes, const void *body, size_t body_bytes,
                           size_t min_stored_bytes);
+size_t trace_chunk_append_columns(struct trace_packer *p, bytes_buf *out, uint32_t kind,
+                                  const void *head, size_t head_bytes, const bytes_buf *body,
+                                  const struct trace_cuts *cuts, size_t min_stored_bytes);
 
 /* Makes the checksums of a whole chunk in memory right again after a change of its version or head. */
 void trace_chunk_seal(uint8_t *chunk);

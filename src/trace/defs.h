@@ -26,7 +26,8 @@ struct trace_defs {
         struct trace_rows modules, locations, stacks, processes,
                 threads; /* first_id + n = the next id */
         struct trace_rows process_ends, thread_names, titles, notes, costs, allocators, priors,
-                tallies, samples, residency, mappings;
+                rooms, tallies, samples, residency, mappings;
+        bool has_protects; /* among the mappings */
 };
 
 void trace_defs_init(struct trace_defs *d);
@@ -43,6 +44,7 @@ void trace_defs_process_end(struct trace_defs *d, const struct trace_process_end
 void trace_defs_note(struct trace_defs *d, uint64_t time_ns, const char *text);
 void trace_defs_cost(struct trace_defs *d, const struct trace_cost *c);
 void trace_defs_allocator(struct trace_defs *d, const struct trace_allocator *a);
+void trace_defs_room(struct trace_defs *d, const struct trace_room *x);
 void trace_defs_prior(struct trace_defs *d, const struct trace_prior *x);
 void trace_defs_tally(struct trace_defs *d, const struct trace_tally *t);
 void trace_defs_sample(struct trace_defs *d, const struct trace_sample *s);
@@ -75,6 +77,7 @@ struct trace_tables {
         struct trace_cost cost; /* the last one said */
         VEC(struct trace_allocator) allocators;
         VEC(struct trace_prior) priors;
+        VEC(struct trace_room) rooms;
         VEC(struct trace_tally) tallies; /* by process; process TRACE_NO_PROCESS: it has none */
         VEC(struct trace_symbol) symbols;
         VEC(struct trace_module_names) module_names;

@@ -31,6 +31,7 @@ void trace_tables_done(struct trace_tables *t) {
         vec_free(&t->notes);
         vec_free(&t->allocators);
         vec_free(&t->priors);
+        vec_free(&t->rooms);
         vec_free(&t->tallies);
         vec_free(&t->symbols);
         vec_free(&t->module_names);
@@ -80,11 +81,8 @@ static int load_meta(struct trace_tables *t, struct bytes_reader *r) {
         m.started_unix_ns = bytes_u64(r);
         m.sample_bytes = bytes_u64(r);
         m.n_args = bytes_u32(r);
-        if (bytes_u32(r) ||
-            m.flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED |
-                        TRACE_IS_TOTALS) ||
-            (m.flags & TRACE_IS_TOTALS && m.flags != TRACE_IS_TOTALS))
-                r->bad = true;
+        m.unit = bytes_u32(r);
+        r->bad |= !trace_flags_are_valid(m.flags, m.unit);
         m.silt_version = get_text(r);
         m.host = get_text(r);
         m.cwd = get_text(r);
@@ -197,8 +195,8 @@ static int load_process_ends(struct trace_tables *t, struct bytes_reader *r, uin
                         return TRACE_E_BAD_ID;
                 if (e.ended > TRACE_ENDED_EXEC)
                         return TRACE_E_BAD_PAYLOAD;
-                t->processes.items[e.process].end = e;
-                t->processes.items[e.process].has_end = true;
+                t->processes.items[e.process].written_end = e;
+                t->processes.items[e.process].has_written_end = true;
         }
         return 0;
 }
@@ -345,6 +343,27 @@ static int load_priors(struct trace_tables *t, struct bytes_reader *r, uint32_t 
         return 0;
 }
 
+static int load_rooms(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                struct trace_room x = {.process = bytes_u32(r), .flags = bytes_u32(r)};
+
+                x.version = bytes_u32(r);
+                x.time_ns = bytes_u64(r);
+                for (size_t k = 0; k < ROOM_N_FIGURES; k++)
+                        x.of[k] = bytes_u64(r);
+                x.path = get_text(r);
+                if (r->bad)
+                        break;
+                if (x.process != TRACE_NO_PROCESS && x.process >= t->processes.n)
+                        return TRACE_E_BAD_ID;
+                if (x.version > 2 || x.flags & ~(uint32_t)TRACE_ROOM_KILL ||
+                    !x.path[0] != !x.version)
+                        return TRACE_E_BAD_PAYLOAD;
+                vec_push(&t->rooms, x);
+        }
+        return 0;
+}
+
 static int load_samples(struct trace_tables *t, struct bytes_reader *r, uint32_t n) {
         uint64_t last[8] = {0};
 
@@ -400,7 +419,7 @@ static bool get_mapping(struct trace_tables *t, struct bytes_reader *r, uint64_t
         m->size_bytes = (uint64_t)bytes_unzigzag(bytes_varint(r));
         m->old_address = bytes_varint(r);
         m->old_size_bytes = (uint64_t)bytes_unzigzag(bytes_varint(r));
-        r->bad |= op > TRACE_BRK;
+        r->bad |= op >= TRACE_N_MAPPING_OPS;
         return process < t->processes.n && thread <= t->threads.n && stack < t->stacks.n;
 }
 
@@ -577,6 +596,7 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
         case TRACE_NOTE: return load_notes(t, r, n);
         case TRACE_COST: return load_costs(t, r, n);
         case TRACE_PRIO: return load_priors(t, r, n);
+        case TRACE_ROOM: return load_rooms(t, r, n);
         case TRACE_TALY: return load_tallies(t, r, n);
         case TRACE_ALOC: return load_allocators(t, r, n);
         case TRACE_SMPL: return load_samples(t, r, n);
@@ -591,7 +611,8 @@ static int tables_dispatch(struct trace_tables *t, uint32_t kind, struct bytes_r
 static bool kind_has_text(uint32_t kind) {
         return kind == TRACE_META || kind == TRACE_MODS || kind == TRACE_PROC ||
                kind == TRACE_TITL || kind == TRACE_TNAM || kind == TRACE_NOTE ||
-               kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_SYMS || kind == TRACE_NSRC;
+               kind == TRACE_ALOC || kind == TRACE_PRIO || kind == TRACE_ROOM ||
+               kind == TRACE_SYMS || kind == TRACE_NSRC;
 }
 
 void trace_tables_skip(struct trace_tables *t, const struct trace_chunk *c) {

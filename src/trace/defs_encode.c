@@ -18,7 +18,8 @@ void trace_defs_done(struct trace_defs *d) {
         struct trace_rows *all[] = {&d->modules, &d->locations,    &d->stacks,       &d->processes,
                                     &d->threads, &d->process_ends, &d->thread_names, &d->titles,
                                     &d->notes,   &d->costs,        &d->allocators,   &d->priors,
-                                    &d->tallies, &d->samples,      &d->residency,    &d->mappings};
+                                    &d->tallies, &d->samples,      &d->residency,    &d->mappings,
+                                    &d->rooms};
 
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 rows_done(all[i]);
@@ -130,6 +131,19 @@ void trace_defs_prior(struct trace_defs *d, const struct trace_prior *x) {
         d->priors.n++;
 }
 
+void trace_defs_room(struct trace_defs *d, const struct trace_room *x) {
+        bytes_buf *b = &d->rooms.a;
+
+        buf_u32(b, x->process);
+        buf_u32(b, x->flags);
+        buf_u32(b, x->version);
+        buf_u64(b, x->time_ns);
+        for (size_t i = 0; i < ROOM_N_FIGURES; i++)
+                buf_u64(b, x->of[i]);
+        put_text(b, x->path);
+        d->rooms.n++;
+}
+
 void trace_defs_tally(struct trace_defs *d, const struct trace_tally *t) {
         const uint64_t fields[] = {t->process,     t->time_ns,    t->n_allocs,
                                    t->n_frees,     t->n_reallocs, t->alloc_bytes,
@@ -206,6 +220,7 @@ void trace_defs_mapping(struct trace_defs *d, const struct trace_mapping *m) {
         buf_varint(&r->a, m->old_address);
         buf_varint(&r->a, bytes_zigzag((int64_t)m->old_size_bytes));
         r->n++;
+        d->has_protects |= m->op == TRACE_MPROTECT;
 }
 
 void trace_encode_meta(bytes_buf *out, const struct trace_meta *m) {
@@ -216,7 +231,7 @@ void trace_encode_meta(bytes_buf *out, const struct trace_meta *m) {
         buf_u64(out, m->started_unix_ns);
         buf_u64(out, m->sample_bytes);
         buf_u32(out, m->n_args);
-        buf_u32(out, 0);
+        buf_u32(out, m->unit);
         put_text(out, m->silt_version);
         put_text(out, m->host);
         put_text(out, m->cwd);
@@ -228,13 +243,14 @@ void trace_encode_meta(bytes_buf *out, const struct trace_meta *m) {
 static void rows_flush(struct trace_rows *r, uint32_t kind, bool has_ids, struct trace_packer *p,
                        bytes_buf *out) {
         uint8_t head[TRACE_DEFS_HEAD_BYTES];
+        struct trace_cuts cuts = {.at = {r->a.n}, .n = 1};
 
         if (!r->n)
                 return;
         buf_put_le32(head, has_ids ? r->first_id : 0);
         buf_put_le32(head + 4, r->n);
         buf_bytes(&r->a, r->b.items, r->b.n);
-        trace_chunk_append(p, out, kind, head, sizeof(head), r->a.items, r->a.n, 0);
+        trace_chunk_append_columns(p, out, kind, head, sizeof(head), &r->a, &cuts, 0);
         r->first_id += r->n;
         r->n = 0;
         memset(r->last, 0, sizeof(r->last));
@@ -254,6 +270,7 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
         rows_flush(&d->notes, TRACE_NOTE, false, p, out);
         rows_flush(&d->costs, TRACE_COST, false, p, out);
         rows_flush(&d->priors, TRACE_PRIO, false, p, out);
+        rows_flush(&d->rooms, TRACE_ROOM, false, p, out);
         rows_flush(&d->tallies, TRACE_TALY, false, p, out);
         rows_flush(&d->allocators, TRACE_ALOC, false, p, out);
         rows_flush(&d->samples, TRACE_SMPL, false, p, out);
@@ -261,7 +278,12 @@ void trace_defs_flush(struct trace_defs *d, struct trace_packer *p, bytes_buf *o
 }
 
 void trace_defs_flush_mappings(struct trace_defs *d, struct trace_packer *p, bytes_buf *out) {
+        size_t at = out->n;
+
         rows_flush(&d->mappings, TRACE_MAPS, false, p, out);
+        if (d->has_protects) /* an older reader must not take it for damage */
+                trace_chunk_set_version(out->items + at, TRACE_MAPS_VERSION);
+        d->has_protects = false;
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */

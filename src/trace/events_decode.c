@@ -264,14 +264,25 @@ DECODE_INLINE void decode_one(struct decode *d, uint32_t flags, uint32_t op, uin
         }
 }
 
-static void decode_loop(struct decode *d, struct trace_decoder *t, uint32_t n_events,
-                        uint32_t flags, uint64_t time_us) {
+/* A release whose block nobody asks about: what the columns and the dictionary of stacks go through all the same. */
+DECODE_INLINE void decode_past_release(struct decode *d) {
+        uint64_t distance = decode_varint(d, TRACE_COL_RELEASES), seq;
+        struct block b;
+
+        if (distance == 0)
+                decode_old_block(d, &seq, &b);
+        d->bad |= distance > MIN(d->n_blocks, d->n_allocs);
+}
+
+/* The number of events kept. */
+DECODE_INLINE uint32_t decode_loop(struct decode *d, struct trace_decoder *t, uint32_t n_events,
+                                   uint32_t flags, uint64_t time_us, bool only_allocs) {
         struct thread_entry none = {0, 0}, *thread = &none;
         const uint8_t *ops = d->columns[TRACE_COL_OPS].pos;
         struct trace_event *e = t->events.items;
         uint64_t run_left = 0;
 
-        for (uint32_t i = 0; i < n_events; i++, e++) {
+        for (uint32_t i = 0; i < n_events; i++) {
                 uint32_t op = ops[i / 4] >> (i % 4 * 2) & 3;
 
                 if (run_left == 0) {
@@ -280,17 +291,36 @@ static void decode_loop(struct decode *d, struct trace_decoder *t, uint32_t n_ev
                         run_left = decode_varint(d, TRACE_COL_RUN_LENGTHS) + 1;
                         d->bad |= idx >= t->threads.n || run_left - 1 >= n_events - i;
                         if (d->bad)
-                                return;
+                                return 0;
                         thread = &t->threads.items[idx];
                 }
                 run_left--;
                 time_us += decode_varint(d, TRACE_COL_TIMES);
+                if (only_allocs && op == TRACE_FREE && !(flags & TRACE_HAS_FREE_STACKS)) {
+                        d->bad |= thread->id == TRACE_NO_THREAD;
+                        decode_past_release(d);
+                        continue;
+                }
                 *e = (struct trace_event){.op = (uint8_t)op,
                                           .thread = thread->id,
                                           .time_ns = time_us * 1000};
                 d->bad |= thread->id == TRACE_NO_THREAD && op != TRACE_OTHER;
                 decode_one(d, flags, op, &thread->context, e);
+                e += !only_allocs || op == TRACE_ALLOC || op == TRACE_REALLOC;
         }
+        return (uint32_t)(e - t->events.items);
+}
+
+static __attribute__((noinline)) uint32_t decode_all(struct decode *d, struct trace_decoder *t,
+                                                     uint32_t n_events, uint32_t flags,
+                                                     uint64_t time_us) {
+        return decode_loop(d, t, n_events, flags, time_us, false);
+}
+
+static __attribute__((noinline)) uint32_t decode_allocs(struct decode *d, struct trace_decoder *t,
+                                                        uint32_t n_events, uint32_t flags,
+                                                        uint64_t time_us) {
+        return decode_loop(d, t, n_events, flags, time_us, true);
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -361,7 +391,7 @@ static bool decode_is_used_up(struct decode *d) {
 
 int trace_decode_events(struct trace_decoder *t, const struct trace_chunk *c,
                         const struct trace_body *b, size_t n_threads, size_t n_stacks,
-                        const struct trace_event **ret, size_t *ret_n) {
+                        bool only_allocs, const struct trace_event **ret, size_t *ret_n) {
         uint32_t n_events = bytes_le32(c->head + 4), flags = bytes_le32(c->head + 28);
         struct bytes_reader r = bytes_reader_of(b->raw.items, b->raw.n);
         struct decode d = {
@@ -371,6 +401,7 @@ int trace_decode_events(struct trace_decoder *t, const struct trace_chunk *c,
                 .is_sampled = c->version == TRACE_EVTS_VERSION,
         };
         uint64_t n_thread_entries, n_stack_entries;
+        uint32_t n_kept;
         int error;
 
         d.n_columns = d.is_sampled ? TRACE_N_COLUMNS : TRACE_N_EXACT_COLUMNS;
@@ -395,10 +426,11 @@ int trace_decode_events(struct trace_decoder *t, const struct trace_chunk *c,
         vec_clear(&t->blocks);
         vec_reserve(&t->blocks, d.n_allocs + 1);
         d.blocks = t->blocks.items;
-        decode_loop(&d, t, n_events, flags, bytes_le64(c->head + 16));
+        n_kept = (only_allocs ? decode_allocs : decode_all)(&d, t, n_events, flags,
+                                                            bytes_le64(c->head + 16));
         if (!decode_is_used_up(&d))
                 return TRACE_E_BAD_PAYLOAD;
         *ret = t->events.items;
-        *ret_n = n_events;
+        *ret_n = n_kept;
         return 0;
 }

@@ -17,6 +17,7 @@
 enum { HEAD_BYTES = 16 << 10, PLAIN_BYTES = 4096 };
 
 #define RECORD_ONE "record one with 'silt run'"
+#define IMPORT_IT "make a trace of it with 'silt import'"
 
 /* ---- by how they begin ----------------------------------------------------------------------- */
 
@@ -25,16 +26,16 @@ static const struct {
         size_t n; /* its bytes; 0: up to its end */
         struct foreign is;
 } beginnings[] = {
-        {"PERFILE2", 0, {"a perf data file", "read it with 'perf report', or " RECORD_ONE}},
-        {"2ELIFREP", 0, {"a perf data file", "read it with 'perf report', or " RECORD_ONE}},
-        {"heap_v2/", 0, {"a jemalloc heap profile", "read it with jeprof, or " RECORD_ONE}},
-        {"heap profile: ", 0, {"a tcmalloc heap profile", "read it with pprof, or " RECORD_ONE}},
-        {"{\"dhatFileVersion\"", 0, {"a DHAT profile", "open it in dh_view.html, or " RECORD_ONE}},
-        {"desc: ", 0, {"a massif profile", "read it with ms_print, or " RECORD_ONE}},
+        {"PERFILE2", 0, {"a perf data file", IMPORT_IT}},
+        {"2ELIFREP", 0, {"a perf data file", IMPORT_IT}},
+        {"heap_v2/", 0, {"a jemalloc heap profile", IMPORT_IT}},
+        {"heap profile: ", 0, {"a tcmalloc heap profile", IMPORT_IT}},
+        {"{\"dhatFileVersion\"", 0, {"a DHAT profile", IMPORT_IT}},
+        {"desc: ", 0, {"a massif profile", IMPORT_IT}},
         {"# callgrind format",
          0,
          {"a callgrind profile", "read it with callgrind_annotate, or " RECORD_ONE}},
-        {"memray\0", 7, {"a memray recording", "read it with 'memray summary', or " RECORD_ONE}},
+        {"memray\0", 7, {"a memray recording", IMPORT_IT}},
         {"{\"snapshot\":",
          0,
          {"a V8 heap snapshot", "open it in the browser's developer tools, or " RECORD_ONE}},
@@ -208,8 +209,7 @@ static bool packed_is(const uint8_t *bytes, size_t n, const char *base, struct f
             !begins(plain, n_plain, "\x1f\x8b", 2) && foreign_find(plain, n_plain, "", ret) == 0)
                 return true;
         if (strncmp(base, "heaptrack.", 10) == 0)
-                *ret = (struct foreign){"a heaptrack recording",
-                                        "read it with heaptrack_print, or " RECORD_ONE};
+                *ret = (struct foreign){"a heaptrack recording", IMPORT_IT};
         else if (is_zstd)
                 *ret = (struct foreign){"compressed with zstd", "unpack it with 'zstd -d' first"};
         else
@@ -228,23 +228,20 @@ int foreign_find(const uint8_t *bytes, size_t n, const char *base, struct foreig
         if (!f.what && begins(bytes, n, ELFMAG, SELFMAG))
                 f = elf_is(bytes, n);
         if (!f.what && is_valgrind_log(bytes, n))
-                f = (struct foreign){"a valgrind log", "read it as text, or " RECORD_ONE};
+                f = (struct foreign){"a valgrind log", IMPORT_IT};
         if (!f.what && is_heaptrack(bytes, n))
-                f = (struct foreign){"a heaptrack recording",
-                                     "read it with heaptrack_print, or " RECORD_ONE};
+                f = (struct foreign){"a heaptrack recording", IMPORT_IT};
         if (!f.what && begins(bytes, n, "{", 0) &&
             has(bytes, MIN(n, (size_t)PLAIN_BYTES), "\"dhatFileVersion\""))
-                f = (struct foreign){"a DHAT profile", "open it in dh_view.html, or " RECORD_ONE};
+                f = (struct foreign){"a DHAT profile", IMPORT_IT};
         if (!f.what && has(bytes, MIN(n, (size_t)PLAIN_BYTES), "creator: callgrind"))
                 f = (struct foreign){"a callgrind profile",
                                      "read it with callgrind_annotate, or " RECORD_ONE};
         if (!f.what && !own_is(bytes, n, &f) && !packed_is(bytes, n, base, &f)) {
                 if (is_pprof(bytes, n))
-                        f = (struct foreign){"a pprof profile",
-                                             "read it with 'go tool pprof', or " RECORD_ONE};
+                        f = (struct foreign){"a pprof profile", IMPORT_IT};
                 else if (is_folded(bytes, n))
-                        f = (struct foreign){"folded stacks",
-                                             "draw them with flamegraph.pl, or " RECORD_ONE};
+                        f = (struct foreign){"folded stacks", IMPORT_IT};
         }
         if (!f.what)
                 return -ENOENT;
@@ -262,4 +259,18 @@ int foreign_refuse(int fd, const char *path, struct err *reterr) {
                 return err_set(reterr, -EINVAL, "'%s' is %s, not a silt trace: %s", path, f.what,
                                f.advice);
         return err_set(reterr, -EINVAL, "'%s' is not a silt trace: " RECORD_ONE, path);
+}
+
+/* ---- read all the same ------------------------------------------------------------------------ */
+
+static foreign_import_fn importer; /* NULL: nobody makes traces of others' files */
+
+void foreign_set_importer(foreign_import_fn fn) {
+        importer = fn;
+}
+
+int foreign_import(int fd, const char *path, struct err *reterr) {
+        int r = importer ? importer(fd, path, reterr) : -ENOENT;
+
+        return r == -ENOENT ? foreign_refuse(fd, path, reterr) : r;
 }

@@ -16,3 +16,10 @@ int foreign_find(const uint8_t *bytes, size_t n, const char *base, struct foreig
 
 /* The error of whoever wanted a trace: always -EINVAL. fd may be anything that can be read at offsets. */
 int foreign_refuse(int fd, const char *path, struct err *reterr);
+
+/* Makes a trace of such a file: a descriptor of it, the caller's; -ENOENT: it cannot be made of this one; or another -errno, with a
+ * sentence. Readers ask it before they refuse a file. */
+typedef int (*foreign_import_fn)(int fd, const char *path, struct err *reterr);
+/* For all readers from now on; NULL: none, as at the start. */
+void foreign_set_importer(foreign_import_fn fn);
+int foreign_import(int fd, const char *path, struct err *reterr);

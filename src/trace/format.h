@@ -24,11 +24,14 @@
 #define TRACE_COST TRACE_KIND('C', 'O', 'S', 'T')
 #define TRACE_ALOC TRACE_KIND('A', 'L', 'O', 'C')
 #define TRACE_PRIO TRACE_KIND('P', 'R', 'I', 'O')
+#define TRACE_ROOM TRACE_KIND('R', 'O', 'O', 'M')
 #define TRACE_TALY TRACE_KIND('T', 'A', 'L', 'Y')
 #define TRACE_SMPL TRACE_KIND('S', 'M', 'P', 'L')
 #define TRACE_RESI TRACE_KIND('R', 'E', 'S', 'I')
 #define TRACE_MAPS TRACE_KIND('M', 'A', 'P', 'S')
 #define TRACE_GRPH TRACE_KIND('G', 'R', 'P', 'H')
+#define TRACE_BILL TRACE_KIND('B', 'I', 'L', 'L')
+#define TRACE_TICK TRACE_KIND('T', 'I', 'C', 'K')
 #define TRACE_SITE TRACE_KIND('S', 'I', 'T', 'E')
 #define TRACE_MOVE TRACE_KIND('M', 'O', 'V', 'E')
 #define TRACE_EVTS TRACE_KIND('E', 'V', 'T', 'S')
@@ -45,6 +48,8 @@ enum {
         TRACE_SLIC_VERSION = 2, /* … a slice whose detail was dropped, */
         TRACE_ROWS_VERSION = 2, /* … SITE and CKPT with rows of other processes than the first */
         TRACE_EVTS_VERSION = 2, /* … EVTS of a sampled recording, */
+        TRACE_MAPS_VERSION = 2, /* … MAPS with changes of protection, */
+        TRACE_GRPH_VERSION = 2, /* … GRPH with the heads of tasks, */
         TRACE_VERSION_OFF = 8,  /* in a chunk's header */
 
         TRACE_HEADER_BYTES = 32,
@@ -58,6 +63,11 @@ enum {
         TRACE_DEFS_HEAD_BYTES = 8,
         TRACE_GRPH_HEAD_BYTES = 32,
         TRACE_GRPH_PART_BYTES = 4 << 20, /* of a graph, at most in one chunk */
+        TRACE_BILL_HEAD_BYTES = 32,
+        TRACE_BILL_MAX_BYTES = 4 << 20,
+        TRACE_MAX_KEPT_BILLS = 16, /* of a bounded file */
+        TRACE_TICK_HEAD_BYTES = 24,
+        TRACE_TICK_MERGED = 1, /* a flag: times within the span were given up */
         TRACE_SITE_HEAD_BYTES = 8,
         TRACE_MOVE_HEAD_BYTES = 8,
         TRACE_EVTS_HEAD_BYTES = 32,

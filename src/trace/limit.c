@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char *const limit_names[LIMIT_N_KINDS] = {
-        "unhooked", "unseen", "lost",      "damaged", "not-followed",
-        "unpaired", "unread", "uncounted", "other",
+        "unhooked", "unseen", "lost",      "damaged",  "not-followed",
+        "unpaired", "unread", "uncounted", "imported", "other",
 };
 
 const char *trace_limit_name(enum trace_limit_kind kind) {
@@ -41,7 +41,17 @@ static bool parse_plain(const char *note, struct trace_limit *ret) {
                 {"its ring was damaged", LIMIT_LOST},
                 {"of the lost events may be of any process", LIMIT_LOST},
                 {"mappings are missing", LIMIT_LOST},
+                {"samples of time are missing", LIMIT_LOST},
+                {"times the kernel paused the samples", LIMIT_LOST},
+                {"the kernel does not let silt sample", LIMIT_NOT_FOLLOWED},
+                {"that the kernel counted have samples", LIMIT_LOST},
+                {"of waits have no call path", LIMIT_UNCOUNTED},
                 {"a recording of samples", LIMIT_UNCOUNTED},
+                {"lost: the recorder was late", LIMIT_LOST}, /* samples of time */
+                {"call path whose outermost frames are missing", LIMIT_UNCOUNTED},
+                {"time in the kernel is not in the samples", LIMIT_UNCOUNTED},
+                {"where threads wait is known only", LIMIT_UNCOUNTED},
+                {"of CPU time have no call path", LIMIT_UNCOUNTED},
         };
         unsigned pid = 0;
 

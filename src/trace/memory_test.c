@@ -110,6 +110,7 @@ static void hostile_sites(struct trace_packer *packer, bytes_buf *out, bytes_buf
                                      .n_counts = 1,
                                      .end_us = 1};
         uint8_t head[TRACE_CKPT_HEAD_BYTES] = {0};
+        struct trace_cuts cuts;
         bytes_buf body = {0};
 
         assert_non_null(sites);
@@ -120,7 +121,7 @@ static void hostile_sites(struct trace_packer *packer, bytes_buf *out, bytes_buf
         buf_put_le32(head + 4, HOSTILE_ROWS);
         vec_clear(&body);
         buf_varint(&body, 0);
-        trace_encode_sites(&body, sites, HOSTILE_ROWS);
+        trace_encode_sites(&body, sites, HOSTILE_ROWS, &cuts);
         trace_chunk_append(packer, ret_checkpoint, TRACE_CKPT, head, sizeof(head), body.items,
                            body.n, HOSTILE_ROWS);
         vec_free(&body);

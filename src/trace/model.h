@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/memory_room.h"
+
 /* Apart from the others: since gcc 13 all of an enum are unsigned where one of them has to be. */
 enum { TRACE_NO_THREAD = 0xffffffff, TRACE_NO_PROCESS = 0xffffffff };
 enum {
@@ -33,6 +35,7 @@ struct trace_meta {
         uint64_t started_unix_ns;
         uint64_t sample_bytes; /* 0: exact; else the mean distance of samples it began with */
         uint32_t flags;        /* enum trace_flags */
+        uint32_t unit;         /* enum trace_unit */
         const char *silt_version, *host, *cwd;
         uint32_t n_args;
         const char *const *args; /* the command */
@@ -43,7 +46,36 @@ enum trace_flags {
         TRACE_HAS_FREE_STACKS = 1u << 1,
         TRACE_IS_SAMPLED = 1u << 2, /* blocks stand for several: docs/sampling.md */
         TRACE_IS_TOTALS = 1u << 3,  /* no events ever: sums at certain moments (docs/ledger.md) */
+        /* Of totals only, what their source does not know. Without times the n-th moment is at n seconds, which are no time: views
+         * number moments. Without numbers of blocks those in the file mean nothing: no view tells them. */
+        TRACE_LACKS_TIME = 1u << 4,
+        TRACE_LACKS_BLOCKS = 1u << 5,
+        /* Only what was live at the moments is known: what the file has allocated and freed is the least that explains it. */
+        TRACE_LACKS_TRAFFIC = 1u << 6,
+        TRACE_LACKS_PEAK = 1u << 7, /* one moment, and not that of the peak */
+        TRACE_LACKS_ANY =
+                TRACE_LACKS_TIME | TRACE_LACKS_BLOCKS | TRACE_LACKS_TRAFFIC | TRACE_LACKS_PEAK,
 };
+
+/* What stands where bytes stand, in all figures of the trace. Another one than bytes only with TRACE_LACKS_BLOCKS. Numbers stand in
+ * files. */
+enum trace_unit {
+        TRACE_UNIT_BYTES = 0,
+        TRACE_UNIT_SAMPLES = 1, /* of a CPU profile */
+        TRACE_UNIT_NS = 2,      /* of CPU time, or of waiting */
+        TRACE_UNIT_OTHER = 3,   /* nobody knows of what */
+        TRACE_N_UNITS,
+};
+
+/* Of META, for reader and verifier. */
+static inline bool trace_flags_are_valid(uint32_t flags, uint32_t unit) {
+        if (flags & TRACE_IS_TOTALS)
+                return !(flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY)) &&
+                       unit < TRACE_N_UNITS &&
+                       (unit == TRACE_UNIT_BYTES || flags & TRACE_LACKS_BLOCKS);
+        return !(flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED)) &&
+               unit == TRACE_UNIT_BYTES;
+}
 
 struct trace_module {
         const char *path; /* "" unknown; "[vdso]" */
@@ -197,6 +229,32 @@ struct trace_sample {
         uint64_t cpu_ns;
 };
 
+enum trace_tick_state {
+        TRACE_ON_CPU = 0,  /* ran */
+        TRACE_BLOCKED = 1, /* waited for something: a lock, a descriptor, a timer */
+        TRACE_READY = 2,   /* could have run, but others did */
+        TRACE_N_TICK_STATES,
+};
+
+/* One look at a thread: what it was at, and how much time that stands for (docs/cpu.md). Of an interrupted frame the location is that
+ * of pc + 1, so that all of them are looked up as return addresses. */
+struct trace_tick {
+        uint64_t
+                time_ns; /* to the microsecond. A wait is told where it ends, a long one in several ticks */
+        uint64_t weight_ns; /* at most TRACE_TICK_MAX_NS */
+        uint32_t thread, stack;
+        uint32_t n_samples; /* that it consists of; 0: a further part of the wait before it */
+        uint8_t state;      /* enum trace_tick_state */
+};
+#define TRACE_TICK_MAX_NS ((uint64_t)1 << 55)
+
+/* Ticks are kept in spans: those of a short time, in its order. */
+struct trace_tick_span {
+        uint64_t begin_ns, end_ns;
+        uint32_t n;
+        bool is_merged; /* within it times are not known: all are at its begin */
+};
+
 /* Large blocks of a site, and how much of them lies in pages that some look found in memory or in swap. */
 struct trace_look {
         uint64_t n_blocks, bytes, touched_bytes;
@@ -242,6 +300,14 @@ struct trace_graph {
         uint32_t process;
         uint64_t time_ns; /* the end of a slice */
         uint64_t n_bytes;
+        bool has_heads; /* of blocks that may be tasks: readers that know of none skip it */
+};
+
+/* What the resident memory of one process was made of at one moment (docs/bill.md); what is in it only src/resident/ knows. */
+struct trace_bill {
+        uint32_t process;
+        uint64_t time_ns, rss_bytes;
+        uint64_t n_bytes;
 };
 
 enum trace_prior_flags {
@@ -263,7 +329,28 @@ struct trace_prior {
         const char *allocator; /* "glibc"; "" none could be read */
 };
 
-enum trace_mapping_op { TRACE_MMAP = 0, TRACE_MUNMAP = 1, TRACE_MREMAP = 2, TRACE_BRK = 3 };
+enum trace_room_flags {
+        TRACE_ROOM_KILL = 1, /* the kernel has just killed `process`, or another one of the group */
+};
+
+/* What memory a cgroup, or the machine, allowed and had at one moment (docs/lab.md, "The black box"). */
+struct trace_room {
+        uint32_t process; /* whom the row is about; TRACE_NO_PROCESS: all that are in it */
+        uint32_t flags;   /* enum trace_room_flags */
+        uint32_t version; /* of the cgroup; 0: the machine */
+        uint64_t time_ns;
+        uint64_t of[ROOM_N_FIGURES]; /* enum room_figure; ROOM_UNKNOWN */
+        const char *path;            /* of the cgroup; "" of the machine */
+};
+
+enum trace_mapping_op {
+        TRACE_MMAP = 0,
+        TRACE_MUNMAP = 1,
+        TRACE_MREMAP = 2,
+        TRACE_BRK = 3,
+        TRACE_MPROTECT = 4, /* prot is new; the pages stay whose they are */
+        TRACE_N_MAPPING_OPS,
+};
 
 struct trace_mapping {
         uint32_t process, thread, stack;

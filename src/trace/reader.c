@@ -216,8 +216,8 @@ int trace_read_checkpoint(struct trace_reader *t, size_t slice_idx, size_t *ret_
         return 0;
 }
 
-int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
-                      size_t *ret_n, struct err *reterr) {
+static int reader_events(struct trace_reader *t, size_t slice_idx, bool only_allocs,
+                         const struct trace_event **ret, size_t *ret_n, struct err *reterr) {
         const struct trace_chunk *c;
         int error;
 
@@ -235,10 +235,20 @@ int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct tra
         if (!t->decoder)
                 t->decoder = trace_decoder_new();
         error = trace_decode_events(t->decoder, c, &t->body, t->view.n_threads, t->view.n_stacks,
-                                    ret, ret_n);
+                                    only_allocs, ret, ret_n);
         if (error)
                 return trace_chunk_bad(c, "its events are not valid", reterr);
         return 0;
+}
+
+int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
+                      size_t *ret_n, struct err *reterr) {
+        return reader_events(t, slice_idx, false, ret, ret_n, reterr);
+}
+
+int trace_read_allocs(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
+                      size_t *ret_n, struct err *reterr) {
+        return reader_events(t, slice_idx, true, ret, ret_n, reterr);
 }
 
 bool trace_seq_time(const struct trace_reader *t, uint64_t seq, uint64_t *ret_begin_ns,
@@ -309,5 +319,65 @@ int trace_read_graph(struct trace_reader *t, size_t graph_idx, bytes_buf *ret, s
                         return r;
                 buf_bytes(ret, t->body.raw.items, t->body.raw.n);
         }
+        return 0;
+}
+
+size_t trace_n_bills(const struct trace_reader *t) {
+        return t->store->bills.n;
+}
+
+const struct trace_bill *trace_bill(const struct trace_reader *t, size_t bill_idx) {
+        return bill_idx < t->store->bills.n ? &t->store->bills.items[bill_idx].info : NULL;
+}
+
+int trace_read_bill(struct trace_reader *t, size_t bill_idx, bytes_buf *ret, struct err *reterr) {
+        int r;
+
+        if (bill_idx >= t->store->bills.n)
+                return err_set(reterr, -ERANGE, "there is no bill %zu in the trace", bill_idx);
+        r = reader_read(t, &t->store->list.chunks.items[t->store->bills.items[bill_idx].chunk],
+                        reterr);
+        if (r >= 0)
+                buf_bytes(ret, t->body.raw.items, t->body.raw.n);
+        return r < 0 ? r : 0;
+}
+
+/* Those of a slice that is not whole wait for it: until then there is no time that they are of. */
+size_t trace_n_tick_spans(const struct trace_reader *t) {
+        const struct trace_store *s = t->store;
+        size_t n = s->tick_spans.n, n_slices = s->slices.n;
+        ssize_t last = n_slices ? s->places.items[n_slices - 1].slic : -1;
+        uint64_t end_ns = n_slices ? s->slices.items[n_slices - 1].end_ns : 0;
+
+        while (!s->list.finished && n && (ssize_t)s->tick_spans.items[n - 1].chunk > last &&
+               s->tick_spans.items[n - 1].info.end_ns > end_ns)
+                n--;
+        return n;
+}
+
+const struct trace_tick_span *trace_tick_span(const struct trace_reader *t, size_t span_idx) {
+        return span_idx < t->store->tick_spans.n ? &t->store->tick_spans.items[span_idx].info
+                                                 : NULL;
+}
+
+int trace_read_ticks(struct trace_reader *t, size_t span_idx, const struct trace_tick **ret,
+                     size_t *ret_n, struct err *reterr) {
+        const struct trace_chunk *c;
+        int r;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (span_idx >= t->store->tick_spans.n)
+                return err_set(reterr, -ERANGE, "there is no span %zu of ticks in the trace",
+                               span_idx);
+        c = &t->store->list.chunks.items[t->store->tick_spans.items[span_idx].chunk];
+        r = reader_read(t, c, reterr);
+        if (r < 0)
+                return r;
+        if (trace_decode_ticks(&t->body, &t->store->tick_spans.items[span_idx].info,
+                               t->view.n_threads, t->view.n_stacks, &t->ticks))
+                return trace_chunk_bad(c, "its ticks are not valid", reterr);
+        *ret = t->ticks.items;
+        *ret_n = t->ticks.n;
         return 0;
 }

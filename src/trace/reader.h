@@ -37,6 +37,9 @@ struct trace_process_info {
         struct trace_process_end end; /* ended == TRACE_ENDED_UNKNOWN while it has not */
         const char *title;            /* that it wrote over its arguments; NULL: none */
         bool has_end;
+        struct trace_process_end
+                written_end; /* inside: as in the file, which may have been cut before the slice that reaches it */
+        bool has_written_end;
 };
 
 struct trace_thread_info {
@@ -66,6 +69,8 @@ struct trace_view {
         struct trace_cost cost;
         const struct trace_prior *priors;
         size_t n_priors; /* none where all was seen from the start */
+        const struct trace_room *rooms;
+        size_t n_rooms; /* as they were written: of one group by time */
         const struct trace_tally *tallies;
         size_t n_tallies; /* by process; of those that have none, `process` is TRACE_NO_PROCESS */
         const struct trace_allocator *allocators;
@@ -113,6 +118,10 @@ int trace_read_checkpoint(struct trace_reader *t, size_t slice_idx, size_t *ret_
 int trace_read_events(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
                       size_t *ret_n, struct err *reterr);
 
+/* Of them ALLOC and REALLOC alone, which takes less time. Instead of trace_read_events: either's are valid until the next call of one. */
+int trace_read_allocs(struct trace_reader *t, size_t slice_idx, const struct trace_event **ret,
+                      size_t *ret_n, struct err *reterr);
+
 /* When allocation number seq was made: in [*ret_begin_ns, *ret_end_ns), the slice it belongs to. Of an old block whose
  * detail was dropped nothing better is known. False when no slice has it. */
 bool trace_seq_time(const struct trace_reader *t, uint64_t seq, uint64_t *ret_begin_ns,
@@ -128,6 +137,15 @@ size_t trace_n_graphs(const struct trace_reader *t);
 const struct trace_graph *trace_graph(const struct trace_reader *t, size_t graph_idx);
 /* Its bytes, behind what ret has. */
 int trace_read_graph(struct trace_reader *t, size_t graph_idx, bytes_buf *ret, struct err *reterr);
+/* Bills, in the order they were written. */
+size_t trace_n_bills(const struct trace_reader *t);
+const struct trace_bill *trace_bill(const struct trace_reader *t, size_t bill_idx);
+int trace_read_bill(struct trace_reader *t, size_t bill_idx, bytes_buf *ret, struct err *reterr);
+/* Ticks, by spans, which may overlap a little; in the order they were written. */
+size_t trace_n_tick_spans(const struct trace_reader *t);
+const struct trace_tick_span *trace_tick_span(const struct trace_reader *t, size_t span_idx);
+int trace_read_ticks(struct trace_reader *t, size_t span_idx, const struct trace_tick **ret,
+                     size_t *ret_n, struct err *reterr);
 int trace_read_mappings(struct trace_reader *t, const struct trace_mapping **ret, size_t *ret_n,
                         struct err *reterr);
 

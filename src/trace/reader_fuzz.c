@@ -3,16 +3,17 @@
  *  - reader and verifier survive them, with no more memory than docs/trace-format.md allows
  *  - what the verifier finds nothing wrong with the reader reads without an error
  *  - what could be opened can be opened after symbols were appended, and holds the same
+ *  - as the body of a chunk, with columns of any lengths, they are read as they were written
  *
  * The last byte chooses: bit 0 makes the checksums right first, so that what lies behind them is reached; bit 1
- * appends symbols. Seeds come from reader_seeds.c, with plain bodies, since a change to a compressed one rarely
+ * appends symbols, and packs them. Seeds come from reader_seeds.c, with plain bodies, since a change to a compressed one rarely
  * decompresses. Not answerable for symbols.c: a fifth of it is what it does when files cannot be opened or written.
  *
  * seeds: src/trace/reader_seeds
  * covers: src/trace/reader.c src/trace/reader_store.c src/trace/chunk.c src/trace/index.c src/trace/recover.c src/trace/defs_decode.c
  * covers: src/trace/residency_codec.c src/trace/rows_decode.c src/trace/events_decode.c src/verify/verify.c
  * covers: src/verify/verify_defs.c src/verify/verify_events.c src/verify/verify_live.c src/verify/verify_rows.c
- * covers: src/verify/verify_slice.c src/trace/moves_decode.c src/verify/verify_moves.c */
+ * covers: src/verify/verify_slice.c src/trace/moves_decode.c src/verify/verify_moves.c src/verify/verify_ticks.c */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@
 
 #include "base/fs.h"
 #include "base/heap_peak.h"
+#include "base/macros.h"
+#include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/rehash.h"
 #include "trace/writer.h"
@@ -64,6 +67,21 @@ static bool read_all(struct trace_reader *t) {
                 if (r == 0 && bytes.n != trace_graph(t, i)->n_bytes)
                         abort();
                 vec_free(&bytes);
+        }
+        for (size_t i = 0; i < trace_n_bills(t); i++) {
+                bytes_buf bytes = {0};
+
+                r |= trace_read_bill(t, i, &bytes, &err);
+                if (r == 0 && bytes.n != trace_bill(t, i)->n_bytes)
+                        abort();
+                vec_free(&bytes);
+        }
+        for (size_t i = 0; i < trace_n_tick_spans(t); i++) {
+                const struct trace_tick *ticks;
+
+                r |= trace_read_ticks(t, i, &ticks, &n, &err);
+                if (r == 0 && n != trace_tick_span(t, i)->n)
+                        abort();
         }
         trace_read_samples(t, &samples, &n, &err);
         trace_read_residency(t, &residency, &n, &err);
@@ -130,6 +148,42 @@ static void append(const char *path, const struct content *before) {
                 abort();
 }
 
+/* Writes bytes as a chunk of columns into the file, and reads it in both ways. The packer stays, as that of a writer does. */
+static void pack(int fd, const uint8_t *data, size_t n) {
+        static struct trace_packer *packer;
+        uint32_t kind = n % 3 ? TRACE_EVTS : TRACE_SITE;
+        struct trace_cuts cuts = {0};
+        struct trace_body body = {0};
+        struct trace_chunk c;
+        bytes_buf in = {0}, out = {0}, again = {0};
+        struct err err = {0};
+        uint64_t n_read = 0;
+        size_t at = 0;
+
+        if (!packer)
+                packer = trace_packer_new();
+        buf_bytes(&in, data, n);
+        for (size_t i = 0; i < n && cuts.n < TRACE_MAX_CUTS && at < n; i++) {
+                at += (size_t)data[i] * 8;
+                cuts.at[cuts.n++] = MIN(at, n);
+        }
+        trace_packer_try_hard(packer, n % 2);
+        trace_chunk_append_columns(packer, &out, kind, NULL, 0, &in, &cuts, n % 5 * 64);
+        trace_chunk_set_version(out.items, trace_kind_version(kind));
+        if (ftruncate(fd, 0) < 0 || pwrite(fd, out.items, out.n, 0) != (ssize_t)out.n ||
+            trace_chunk_parse(out.items, out.n, 0, out.n, &c) ||
+            trace_chunk_read(fd, &c, &body, &n_read, &err) < 0 || body.raw.n != n ||
+            (n && memcmp(body.raw.items, data, n) != 0))
+                abort();
+        if (trace_chunk_load(fd, &c, &again) < 0 || again.n != out.n ||
+            memcmp(again.items, out.items, out.n) != 0)
+                abort();
+        trace_body_done(&body);
+        vec_free(&in);
+        vec_free(&out);
+        vec_free(&again);
+}
+
 /* A file with the input as the last byte wants it. It has a name of its own: symbols are appended through no link. */
 static int make_file(const char *path, const uint8_t *data, size_t n, uint8_t choice) {
         int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -167,6 +221,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         follow(path, fd, n, choice);
         if (r == 0 && choice & CHOICE_APPEND)
                 append(path, &content);
+        if (choice & CHOICE_APPEND)
+                pack(fd, data, n);
         close(fd);
         unlink(path);
         return 0;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+#include "trace/format.h"
 #include "trace/testing/trace_fake.h"
 #include "trace/testing/trace_plain.h"
 
@@ -14,7 +16,7 @@ static _Noreturn void die(const char *what) {
         exit(1);
 }
 
-enum { N_SEEDS = 11, FIRST_BOUNDED = 8, TOTALS = 10, BOUNDED_BYTES = 16000 };
+enum { N_SEEDS = 11, FIRST_BOUNDED = 8, TOTALS = 10, BOUNDED_BYTES = 16000, MAX_BYTES = 16384 };
 
 /* Two blocks, the first points into the second; a root to each; types and places. */
 static const uint8_t graph[] = {
@@ -34,6 +36,34 @@ static void put_graph(struct trace_writer *w) {
 
         if (!trace_put_graph(w, &g, graph))
                 die("no graph");
+}
+
+/* One page that is resident, and nothing else. */
+static const uint8_t bill[] = {
+        0,    0x80, 0x20, 0x80, 0x20, 0, 0, 0, 0, 0, 0,          /* flags, page, resident */
+        1,    0,                                                 /* names: "" */
+        0,    0,    0,    0,    0,    0, 0, 0, 0, 0,             /* the group */
+        0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, /* the heap */
+        0,    0,    0,    0,    0,                               /**/
+        1,    0x80, 0x20, 0x80, 0x20, 0, 0, 0,                   /* an area: where, kind, name */
+        0x80, 0x20, 0,    0,    0,    0, 0, 0, 0, 0, 0,          /* its figures */
+        0,    0,    0,    0,                                     /* no rows of the others */
+};
+
+static void put_bill(struct trace_writer *w) {
+        const struct trace_bill b = {.time_ns = 7, .rss_bytes = 4096, .n_bytes = sizeof(bill)};
+
+        if (!trace_put_bill(w, &b, bill))
+                die("no bill");
+}
+
+static void put_ticks(struct trace_writer *w, uint32_t seed) {
+        for (uint32_t i = 0; i < 4 + seed; i++)
+                trace_put_tick(w, &(struct trace_tick){.time_ns = i * 2000,
+                                                       .weight_ns = 1000000 + i % 2,
+                                                       .stack = i % 2,
+                                                       .n_samples = 1 + i % 3 / 2,
+                                                       .state = i % TRACE_N_TICK_STATES});
 }
 
 static void write_trace(const char *path, uint32_t seed) {
@@ -65,8 +95,12 @@ static void write_trace(const char *path, uint32_t seed) {
         if (is_bounded)
                 trace_writer_bound(w, BOUNDED_BYTES);
         trace_fake_run(&f, &o, w);
+        if (seed % 4 == 0)
+                put_ticks(w, seed);
         if (seed % 3 == 0)
                 put_graph(w);
+        if (seed % 3 != 2 && !is_bounded) /* a small bound has no room for one */
+                put_bill(w);
         if (trace_writer_finish(w, &err) < 0)
                 die(err.text);
         trace_writer_free(w);
@@ -112,6 +146,41 @@ static void write_totals(const char *path) {
         trace_writer_free(w);
 }
 
+static void write_bytes(const char *path, const uint8_t *bytes, size_t n) {
+        FILE *f = fopen(path, "w");
+
+        if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+                die("cannot write");
+}
+
+/* A plain trace with one byte of its ticks after the other replaced, by little and by much: they are a small part of any trace, and
+ * seldom hit by chance. */
+static void alter_ticks(const char *directory, const char *from) {
+        static const uint8_t values[] = {0, 127};
+        static uint8_t bytes[MAX_BYTES];
+        FILE *f = fopen(from, "r");
+        size_t n = f ? fread(bytes, 1, sizeof(bytes), f) : 0, at = 0, end;
+        char path[4096];
+
+        if (f)
+                fclose(f);
+        while (at + TRACE_HEADER_BYTES < n && (bytes_le32(bytes + at) != TRACE_CHUNK_MAGIC ||
+                                               bytes_le32(bytes + at + 4) != TRACE_TICK))
+                at++;
+        if (at + TRACE_HEADER_BYTES >= n)
+                die("no ticks");
+        end = at + TRACE_HEADER_BYTES + bytes_le32(bytes + at + 12);
+        for (size_t i = at + TRACE_VERSION_OFF; i < end && i < n; i++)
+                for (size_t k = 0; k < sizeof(values); k++) {
+                        uint8_t was = bytes[i];
+
+                        bytes[i] = values[k];
+                        snprintf(path, sizeof(path), "%s/ticks%zu-%zu", directory, i - at, k);
+                        write_bytes(path, bytes, n);
+                        bytes[i] = was;
+                }
+}
+
 int main(int argc, char **argv) {
         if (argc < 2)
                 return 2;
@@ -125,6 +194,8 @@ int main(int argc, char **argv) {
                         write_trace(path, seed);
                 if (argc == 2)
                         trace_make_plain(path, seed % 4 != 0, seed % 4 ? 3 : 1);
+                if (argc == 2 && seed == 0)
+                        alter_ticks(argv[1], path);
         }
         return 0;
 }

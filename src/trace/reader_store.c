@@ -174,7 +174,8 @@ static void reader_note_graph_part(struct trace_reader *t, size_t i) {
 
         if (part == 0)
                 *open = (struct graph_place){.info = {.process = bytes_le32(c->head + 12),
-                                                      .time_ns = bytes_le64(c->head + 16)},
+                                                      .time_ns = bytes_le64(c->head + 16),
+                                                      .has_heads = c->version > TRACE_KIND_VERSION},
                                              .number = bytes_le32(c->head),
                                              .n_parts = bytes_le32(c->head + 8),
                                              .first_chunk = i};
@@ -188,6 +189,25 @@ static void reader_note_graph_part(struct trace_reader *t, size_t i) {
                 return;
         vec_push(&t->store->graphs, *open);
         *open = (struct graph_place){0};
+}
+
+static void reader_note_bill(struct trace_reader *t, size_t i) {
+        const struct trace_chunk *c = &t->store->list.chunks.items[i];
+
+        if (c->head_bytes == TRACE_BILL_HEAD_BYTES && c->raw_bytes <= TRACE_BILL_MAX_BYTES)
+                vec_push(&t->store->bills,
+                         (struct bill_place){.info = {.process = bytes_le32(c->head + 4),
+                                                      .time_ns = bytes_le64(c->head + 8),
+                                                      .rss_bytes = bytes_le64(c->head + 16),
+                                                      .n_bytes = c->raw_bytes},
+                                             .chunk = i});
+}
+
+static void reader_note_ticks(struct trace_reader *t, size_t i) {
+        struct tick_place place = {.chunk = i};
+
+        if (trace_tick_span_of(&t->store->list.chunks.items[i], &place.info))
+                vec_push(&t->store->tick_spans, place);
 }
 
 /* 0, or -errno when the file is too new. */
@@ -213,6 +233,7 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct err *reter
         case TRACE_TNAM:
         case TRACE_COST:
         case TRACE_PRIO:
+        case TRACE_ROOM:
         case TRACE_TALY:
         case TRACE_ALOC:
         case TRACE_NOTE: reader_load_defs(t, c); return 0;
@@ -230,6 +251,8 @@ static int reader_take_chunk(struct trace_reader *t, size_t i, struct err *reter
         case TRACE_SLIC: reader_add_slice(t, open, (ssize_t)i); return 0;
         case TRACE_CKPT: reader_add_checkpoint(t, i); return 0;
         case TRACE_GRPH: reader_note_graph_part(t, i); return 0;
+        case TRACE_BILL: reader_note_bill(t, i); return 0;
+        case TRACE_TICK: reader_note_ticks(t, i); return 0;
         case TRACE_SMPL: return reader_take_late(t, c, t->store->has_samples);
         case TRACE_RESI: return reader_take_late(t, c, t->store->has_residency);
         case TRACE_MAPS: return reader_take_late(t, c, t->store->has_mappings);
@@ -269,6 +292,22 @@ static int reader_take_chunks(struct trace_reader *t, struct err *reterr) {
         return 0;
 }
 
+/* A file may have been cut between the end of a process and the slice that goes until then: its last figures are not those of its end. */
+static void reader_place_ends(struct trace_reader *t) {
+        const struct trace_store *s = t->store;
+        bool is_cut = !s->list.finished && (s->slices.n || !s->tick_spans.n);
+        uint64_t known_ns = s->slices.n ? s->slices.items[s->slices.n - 1].end_ns : 0;
+
+        for (size_t i = 0; i < s->tables.processes.n; i++) {
+                struct trace_process_info *p = &s->tables.processes.items[i];
+
+                p->has_end = p->has_written_end && !(is_cut && p->written_end.end_ns > known_ns);
+                p->end = p->has_end
+                                 ? p->written_end
+                                 : (struct trace_process_end){.process = (uint32_t)i, .status = -1};
+        }
+}
+
 static void reader_fill_view(struct trace_reader *t) {
         struct trace_view *v = &t->view;
 
@@ -285,6 +324,7 @@ static void reader_fill_view(struct trace_reader *t) {
         v->n_module_names = t->store->tables.module_names.n;
         v->cost = t->store->tables.cost;
         v->priors = t->store->tables.priors.items, v->n_priors = t->store->tables.priors.n;
+        v->rooms = t->store->tables.rooms.items, v->n_rooms = t->store->tables.rooms.n;
         v->tallies = t->store->tables.tallies.items, v->n_tallies = t->store->tables.tallies.n;
         v->notes = t->store->tables.notes.items, v->n_notes = t->store->tables.notes.n;
         v->allocators = t->store->tables.allocators.items,
@@ -292,6 +332,7 @@ static void reader_fill_view(struct trace_reader *t) {
         v->n_slices = t->store->slices.n;
         v->n_checkpoints = t->store->checkpoints.n;
         v->finished = t->store->list.finished;
+        reader_place_ends(t);
         for (size_t i = 0; i < v->n_processes; i++)
                 v->end_ns = MAX(v->end_ns, v->processes[i].end.end_ns);
 }
@@ -311,6 +352,22 @@ static void reader_tell_damage(struct trace_reader *t) {
         if (t->store->list.n_tail_bytes)
                 reader_damage(t, "the file ends inside a chunk: its last %llu bytes were not read",
                               (unsigned long long)t->store->list.n_tail_bytes);
+}
+
+static int reader_load(struct trace_reader *t, const char *path, struct err *reterr);
+
+/* What another tool recorded becomes a trace, and that is read in its place. */
+static int reader_import(struct trace_reader *t, const char *path, struct err *reterr) {
+        int fd = foreign_import(t->store->fd, path, reterr);
+
+        if (fd < 0)
+                return fd;
+        close(t->store->fd);
+        t->store->fd = fd;
+        trace_chunk_list_done(&t->store->list);
+        t->store->list = (struct trace_chunk_list){0};
+        trace_tables_done(&t->store->tables);
+        return reader_load(t, path, reterr);
 }
 
 static int reader_load(struct trace_reader *t, const char *path, struct err *reterr) {
@@ -335,7 +392,7 @@ static int reader_load(struct trace_reader *t, const char *path, struct err *ret
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);
         if (!t->store->list.chunks.n)
-                return foreign_refuse(t->store->fd, path, reterr);
+                return reader_import(t, path, reterr);
         r = reader_take_chunks(t, &e);
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, e.text);
@@ -364,6 +421,8 @@ static void store_free(struct trace_store *s) {
         vec_free(&s->places);
         vec_free(&s->checkpoints);
         vec_free(&s->graphs);
+        vec_free(&s->bills);
+        vec_free(&s->tick_spans);
         free(s->path);
         free(s);
 }
@@ -406,6 +465,7 @@ struct trace_reader *trace_reader_free(struct trace_reader *t) {
         vec_free(&t->checkpoint_sites);
         vec_free(&t->counts);
         vec_free(&t->moves);
+        vec_free(&t->ticks);
         vec_free(&t->checkpoint_counts);
         free(t);
         return NULL;

@@ -13,6 +13,7 @@
 #include "trace/moves_codec.h"
 #include "trace/reader.h"
 #include "trace/rows.h"
+#include "trace/ticks.h"
 
 enum { NO_CHUNK = -1 };
 
@@ -34,6 +35,16 @@ struct graph_place {
         size_t first_chunk;
 };
 
+struct bill_place {
+        struct trace_bill info;
+        size_t chunk;
+};
+
+struct tick_place {
+        struct trace_tick_span info;
+        size_t chunk;
+};
+
 struct trace_store {
         unsigned n_readers; /* atomic */
         char *path;         /* as it was opened */
@@ -47,6 +58,8 @@ struct trace_store {
         VEC(struct checkpoint_place) checkpoints;
         struct slice_place open; /* parts that wait for their SLIC */
         VEC(struct graph_place) graphs;
+        VEC(struct bill_place) bills;
+        VEC(struct tick_place) tick_spans;
         struct graph_place open_graph; /* parts that wait for the last; n_parts 0: none does */
         uint32_t names_generation;     /* of the newest SYMS chunk */
         bool is_tail_told;             /* the view's damage is at most that of the file's end */
@@ -63,6 +76,7 @@ struct trace_reader {
         trace_site_vec sites, checkpoint_sites;
         trace_counts_vec counts, checkpoint_counts;
         trace_move_vec moves;
+        trace_tick_vec ticks;
         /* Counts of slices: small, and asked for again by every question. */
         struct arena *kept_arena;
         size_t n_kept_bytes;

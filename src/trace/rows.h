@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/vec.h"
+#include "trace/chunk.h"
 #include "trace/model.h"
 
 typedef VEC(struct trace_site) trace_site_vec;
@@ -27,7 +28,8 @@ static inline void trace_counts_add(struct trace_counts *to, const struct trace_
 }
 
 /* Appends the rows, sorted; at most one row per (process, stack) and per process. */
-void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n);
+void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n,
+                        struct trace_cuts *ret_cuts);
 /* Of a chunk with these rows. */
 uint8_t trace_sites_version(const struct trace_site *sites, size_t n);
 void trace_encode_counts(bytes_buf *out, const struct trace_counts *counts, size_t n);

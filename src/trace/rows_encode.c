@@ -154,7 +154,14 @@ uint8_t trace_sites_version(const struct trace_site *sites, size_t n) {
         return TRACE_KIND_VERSION;
 }
 
-void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n) {
+static void sites_put_column(bytes_buf *out, bytes_buf *column, struct trace_cuts *cuts) {
+        buf_bytes(out, column->items, column->n);
+        cuts->at[cuts->n++] = out->n;
+        vec_free(column);
+}
+
+void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n,
+                        struct trace_cuts *ret_cuts) {
         _cleanup_free_ const struct trace_site **sorted = sites_sorted(sites, n);
         struct site_columns c = {0};
 
@@ -164,14 +171,11 @@ void trace_encode_sites(bytes_buf *out, const struct trace_site *sites, size_t n
         }
         buf_varint(out, c.keys.n);
         buf_varint(out, c.numbers.n);
-        buf_bytes(out, c.flags.items, c.flags.n);
-        buf_bytes(out, c.keys.items, c.keys.n);
-        buf_bytes(out, c.numbers.items, c.numbers.n);
-        buf_bytes(out, c.sizes.items, c.sizes.n);
-        vec_free(&c.flags);
-        vec_free(&c.keys);
-        vec_free(&c.numbers);
-        vec_free(&c.sizes);
+        ret_cuts->n = 0;
+        sites_put_column(out, &c.flags, ret_cuts);
+        sites_put_column(out, &c.keys, ret_cuts);
+        sites_put_column(out, &c.numbers, ret_cuts);
+        sites_put_column(out, &c.sizes, ret_cuts);
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */

@@ -8,15 +8,16 @@ size_t trace_slice_append_site(struct trace_packer *p, bytes_buf *out, bytes_buf
                                const struct trace_slice_rows *s) {
         uint8_t head[TRACE_SITE_HEAD_BYTES];
         size_t at = out->n, span_bytes;
+        struct trace_cuts cuts;
 
         if (!s->n_sites)
                 return 0;
         buf_put_le32(head, s->number);
         buf_put_le32(head + 4, (uint32_t)s->n_sites);
         vec_clear(scratch);
-        trace_encode_sites(scratch, s->sites, s->n_sites);
-        span_bytes = trace_chunk_append(p, out, TRACE_SITE, head, sizeof(head), scratch->items,
-                                        scratch->n, s->n_sites);
+        trace_encode_sites(scratch, s->sites, s->n_sites, &cuts);
+        span_bytes = trace_chunk_append_columns(p, out, TRACE_SITE, head, sizeof(head), scratch,
+                                                &cuts, s->n_sites);
         trace_chunk_set_version(out->items + at, trace_sites_version(s->sites, s->n_sites));
         return span_bytes;
 }

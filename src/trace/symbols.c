@@ -226,6 +226,53 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
         return r;
 }
 
+/* ---- a note ------------------------------------------------------------------------------------- */
+
+/* NOTE, INDX, trailer, as they will stand at `off`. */
+static void note_build(const struct trace_chunk_list *l, uint64_t off, const char *text,
+                       bytes_buf *out) {
+        struct trace_packer *packer = trace_packer_new();
+        struct trace_defs defs;
+        bytes_buf entries = {0};
+        uint32_t n_entries = 0;
+
+        trace_defs_init(&defs);
+        trace_defs_note(&defs, 0, text);
+        trace_defs_flush(&defs, packer, out);
+        trace_defs_done(&defs);
+        symbols_index_old(l, &entries, &n_entries);
+        trace_index_add(&entries, &n_entries, out->items, off);
+        trace_index_append(packer, out, off + out->n, &entries, n_entries, !l->finished,
+                           l->n_damaged_bytes - l->n_tail_bytes);
+        vec_free(&entries);
+        trace_packer_free(packer);
+}
+
+int trace_append_note(const char *path, const char *text, struct err *reterr) {
+        _cleanup_close_ int fd = trace_open_for_names(path, reterr);
+        struct trace_chunk_list l = {0};
+        bytes_buf out = {0};
+        struct stat st;
+        uint64_t off;
+        int r;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return err_set_errno(reterr, -errno, "cannot read '%s'", path);
+        r = trace_chunk_list_load(fd, (uint64_t)st.st_size, &l, reterr);
+        if (r == 0 && l.chunks.n) {
+                off = ALIGN_UP(l.end_off, 8);
+                note_build(&l, off, text, &out);
+                r = ftruncate(fd, (off_t)off) < 0 ? -errno : symbols_write(fd, off, &out);
+                if (r < 0 && ftruncate(fd, (off_t)l.end_off) == 0)
+                        err_set_errno(reterr, r, "cannot add a note to '%s'", path);
+        }
+        vec_free(&out);
+        trace_chunk_list_done(&l);
+        return r;
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static const char *open_remedy(int error) {

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
 #include "base/map.h"
 #include "trace/defs.h"
 #include "trace/residency_codec.h"
+#include "trace/thin_ticks.h"
 
 enum {
         DEFS_CHUNK_BYTES = 1 << 20,
@@ -34,13 +37,14 @@ struct gather {
 
 static void gather_flush(struct gather *g) {
         uint8_t head[TRACE_DEFS_HEAD_BYTES];
+        struct trace_cuts cuts = {.at = {g->a.n}, .n = 1};
 
         if (!g->n)
                 return;
         buf_put_le32(head, g->first_id);
         buf_put_le32(head + 4, g->n);
         buf_bytes(&g->a, g->b.items, g->b.n);
-        trace_chunk_append(g->packer, g->out, g->kind, head, sizeof(head), g->a.items, g->a.n, 0);
+        trace_chunk_append_columns(g->packer, g->out, g->kind, head, sizeof(head), &g->a, &cuts, 0);
         vec_clear(&g->a);
         vec_clear(&g->b);
         g->first_id += g->n;
@@ -286,6 +290,70 @@ static int copy_samples(struct gather *g) {
         return r;
 }
 
+/* ---- rooms ----------------------------------------------------------------------------------- */
+
+/* Of rows of one group with age a, one in a / 256 stays; rows of kills all. */
+static bool room_stays(struct map *until, const struct trace_room *x, uint64_t now_ns) {
+        uint64_t age_ns = now_ns > x->time_ns ? now_ns - x->time_ns : 0;
+        uint64_t *until_ns = map_put(until, XXH3_64bits(x->path, strlen(x->path)), 0, NULL);
+
+        if (x->flags & TRACE_ROOM_KILL)
+                return true;
+        if (x->time_ns < *until_ns)
+                return false;
+        *until_ns = x->time_ns + age_ns / SAMPLE_RESOLUTION;
+        return true;
+}
+
+static void rooms_copy(struct bytes_reader *rows, uint32_t n, uint64_t now_ns, struct map *until,
+                       struct trace_defs *defs) {
+        for (; n > 0; n--) {
+                struct trace_room x = {.process = bytes_u32(rows), .flags = bytes_u32(rows)};
+                const uint8_t *end;
+
+                x.version = bytes_u32(rows);
+                x.time_ns = bytes_u64(rows);
+                for (size_t i = 0; i < ROOM_N_FIGURES; i++)
+                        x.of[i] = bytes_u64(rows);
+                end = rows->bad ? NULL : memchr(rows->pos, 0, bytes_left(rows));
+                if (!end) {
+                        rows->bad = true;
+                        return;
+                }
+                x.path = (const char *)rows->pos;
+                rows->pos = end + 1;
+                if (room_stays(until, &x, now_ns))
+                        trace_defs_room(defs, &x);
+        }
+}
+
+static int copy_rooms(struct gather *g) {
+        struct map until = {0}; /* path → when the next row stays */
+        struct trace_defs defs;
+        uint64_t bytes_read = 0;
+        int r = 0;
+
+        trace_defs_init(&defs);
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+                struct bytes_reader rows;
+
+                if (c->kind != TRACE_ROOM)
+                        continue;
+                r = trace_chunk_read(g->fd, c, &g->body, &bytes_read, NULL);
+                rows = bytes_reader_of(g->body.raw.items, g->body.raw.n);
+                if (r == 0)
+                        rooms_copy(&rows, bytes_le32(c->head + 4), g->plan->now_ns, &until, &defs);
+                if (r == 0 && rows.bad)
+                        r = -EBADMSG;
+        }
+        if (r == 0)
+                trace_defs_flush(&defs, g->packer, g->out);
+        trace_defs_done(&defs);
+        map_done(&until);
+        return r;
+}
+
 /* ---- residency ------------------------------------------------------------------------------- */
 
 /* Rows say all that is known of a site: the last one is enough. */
@@ -343,6 +411,36 @@ static int copy_graph(struct gather *g) {
         return r;
 }
 
+/* The newest bill and the one with the highest resident memory; of the others some, as far apart as before. */
+static int copy_bills(struct gather *g) {
+        size_t n = 0, highest = 0, step, at = 0;
+        uint64_t high_bytes = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < g->plan->chunks.n; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+
+                if (c->kind != TRACE_BILL || c->head_bytes != TRACE_BILL_HEAD_BYTES)
+                        continue;
+                if (bytes_le64(c->head + 16) >= high_bytes) {
+                        high_bytes = bytes_le64(c->head + 16);
+                        highest = n;
+                }
+                n++;
+        }
+        step = n / (TRACE_MAX_KEPT_BILLS - 2) + 1;
+        for (size_t i = 0; i < g->plan->chunks.n && r == 0; i++) {
+                const struct trace_chunk *c = &g->plan->chunks.items[i];
+
+                if (c->kind != TRACE_BILL || c->head_bytes != TRACE_BILL_HEAD_BYTES)
+                        continue;
+                if (at == highest || at + 1 == n || at % step == 0)
+                        r = trace_chunk_load(g->fd, c, g->out);
+                at++;
+        }
+        return r;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, bytes_buf *out) {
@@ -357,11 +455,17 @@ int thin_copy_defs(int fd, const struct plan *p, struct trace_packer *packer, by
         if (r == 0)
                 r = copy_samples(&g);
         if (r == 0)
+                r = copy_rooms(&g);
+        if (r == 0)
                 r = copy_residency(&g);
         if (r == 0)
                 r = copy_mappings(&g);
         if (r == 0)
                 r = copy_graph(&g);
+        if (r == 0)
+                r = copy_bills(&g);
+        if (r == 0)
+                r = thin_copy_ticks(fd, p, p->tick_bytes, packer, out);
         vec_free(&g.a);
         vec_free(&g.b);
         trace_body_done(&g.body);

@@ -8,6 +8,7 @@ enum {
         PLAN_MIN_RESOLUTION = 1,
         PLAN_MERGE_WEIGHT = 4,  /* rows are decoded, added up and encoded again */
         PLAN_MAPS_SHARE = 8,    /* of the copy at most */
+        PLAN_TICKS_SHARE = 4,   /* of the copy at most */
         PLAN_HISTORY_SHARE = 2, /* of what definitions leave, at most */
 };
 
@@ -85,9 +86,19 @@ static uint64_t plan_fixed_bytes(const struct plan *p) {
 
                 if (kind != TRACE_MAPS && kind != TRACE_SITE && kind != TRACE_MOVE &&
                     kind != TRACE_EVTS && kind != TRACE_SLIC && kind != TRACE_CKPT &&
-                    kind != TRACE_SMPL && kind != TRACE_RESI && kind != TRACE_GRPH)
+                    kind != TRACE_SMPL && kind != TRACE_RESI && kind != TRACE_GRPH &&
+                    kind != TRACE_BILL && kind != TRACE_TICK)
                         bytes += trace_chunk_span_bytes(&p->chunks.items[i]);
         }
+        return bytes;
+}
+
+static uint64_t plan_ticks_bytes(const struct plan *p) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < p->chunks.n; i++)
+                if (p->chunks.items[i].kind == TRACE_TICK)
+                        bytes += trace_chunk_span_bytes(&p->chunks.items[i]);
         return bytes;
 }
 
@@ -219,7 +230,8 @@ void plan_make(struct plan *p, const bytes_buf *entries, uint64_t target_bytes,
         *p = (struct plan){0};
         plan_list(p, entries);
         plan_limit_maps(p, target_bytes / PLAN_MAPS_SHARE);
-        fixed_bytes = plan_fixed_bytes(p);
+        p->tick_bytes = target_bytes / PLAN_TICKS_SHARE;
+        fixed_bytes = plan_fixed_bytes(p) + MIN(plan_ticks_bytes(p), p->tick_bytes);
         room_bytes = target_bytes - MIN(fixed_bytes, target_bytes / 4 * 3);
         for (size_t i = 0; i < p->slices.n; i++)
                 history_bytes += p->slices.items[i].row_bytes;

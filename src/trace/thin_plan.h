@@ -25,6 +25,7 @@ struct plan {
         uint64_t now_ns;     /* end of the last slice */
         uint64_t resolution; /* a slice of age a is merged to at most a / resolution */
         uint64_t maps_from;  /* MAPS chunks before this one are dropped */
+        uint64_t tick_bytes; /* room for ticks */
         uint64_t work_bytes; /* to be read, those of rows that are merged four times */
 };
 

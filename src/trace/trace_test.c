@@ -158,6 +158,14 @@ static void test_definitions(void **state) {
         assert_int_equal(v->priors[0].n_mapped, 1);
         assert_int_equal(v->priors[0].n_arenas, 2);
         assert_string_equal(v->priors[0].allocator, "glibc");
+        assert_int_equal(v->n_rooms, 1 + (o.n_slices + 3) / 4);
+        assert_int_equal(v->rooms[0].process, TRACE_NO_PROCESS);
+        assert_int_equal(v->rooms[0].version, 2);
+        assert_int_equal(v->rooms[0].of[ROOM_LIMIT], 1 << 20);
+        assert_true(v->rooms[0].of[ROOM_SILT] == ROOM_UNKNOWN);
+        assert_string_equal(v->rooms[0].path, "/jobs/fake");
+        assert_int_equal(v->rooms[1].flags, TRACE_ROOM_KILL);
+        assert_int_equal(v->rooms[1].of[ROOM_USAGE], 77);
         assert_int_equal(v->n_allocators, 1);
         assert_int_equal(v->allocators[0].n_allocs, 7);
         assert_int_equal(v->allocators[0].alloc_bytes, 700);
@@ -312,21 +320,32 @@ static void test_worked_example(void **state) {
                 0x02, 0x00,       /* releases: two allocations ago, an old block */
                 0x11, 0x02, 0x00, /* seq 41 (50 - 9), the first stack, its size */
         };
+        static const struct trace_staged events[] = {
+                {.time_op = 5000 << 2 | TRACE_ALLOC, .stack = 7, .size_bytes = 100},
+                {.time_op = 6100 << 2 | TRACE_ALLOC, .stack = 9, .size_bytes = 24},
+                {.time_op = 6900 << 2 | TRACE_ALLOC, .stack = 7, .size_bytes = 100},
+                {.time_op = 9000 << 2 | TRACE_FREE, .seq = 51, .stack = 9, .size_bytes = 24},
+                {.time_op = 9500 << 2 | TRACE_FREE, .seq = 41, .stack = 7, .size_bytes = 100},
+        };
+        struct trace_stage_buf *b = calloc(1, sizeof(*b));
         struct trace_encoder *e = trace_encoder_new(0);
         uint8_t head[TRACE_EVTS_HEAD_BYTES];
+        struct trace_cuts cuts;
         bytes_buf body = {0};
 
+        assert_non_null(b);
+        memcpy(b->items, events, sizeof(events));
+        b->n = ARRAY_SIZE(events);
         trace_encoder_begin(e, 50, 2);
-        trace_encode_alloc(e, 0, 5000, 7, 100, 0);
-        trace_encode_alloc(e, 0, 6100, 9, 24, 0);
-        trace_encode_alloc(e, 0, 6900, 7, 100, 0);
-        trace_encode_free(e, 0, 9000, 51, 9, 24, 0);
-        trace_encode_free(e, 0, 9500, 41, 7, 100, 0);
-        trace_encoder_end(e, 3, head, &body);
+        trace_encode(e, b);
+        trace_encoder_end(e, 3, head, &body, &cuts);
         assert_int_equal(body.n, sizeof(want));
         assert_memory_equal(body.items, want, sizeof(want));
+        assert_int_equal(cuts.n, TRACE_N_EXACT_COLUMNS);
+        assert_int_equal(cuts.at[cuts.n - 1], body.n);
         vec_free(&body);
         trace_encoder_free(e);
+        free(b);
 }
 
 /* Two graphs, one in three parts; a slice before, between and behind. */
@@ -367,11 +386,122 @@ static void test_graphs(void **state) {
         free(bytes);
 }
 
+/* Bills between slices, and what is no bill. */
+static void test_bills(void **state) {
+        uint8_t bytes[300];
+        bytes_buf got = {0};
+        struct trace_fake f;
+        struct trace_fake_options o = {
+                .seed = 3, .n_stacks = 9, .n_threads = 2, .n_slices = 3, .n_events = 50};
+        struct trace_writer *w = file_writer(0);
+        struct trace_reader *t;
+        struct err err = {0};
+
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                bytes[i] = (uint8_t)(i * i >> 3);
+        trace_fake_run(&f, &o, w);
+        for (uint64_t i = 0; i < 3; i++)
+                assert_true(trace_put_bill(w,
+                                           &(struct trace_bill){.time_ns = 5 + i,
+                                                                .rss_bytes = 77 * i,
+                                                                .n_bytes = 100 * (i + 1)},
+                                           bytes));
+        assert_false(trace_put_bill(w, &(struct trace_bill){0}, bytes));
+        assert_false(trace_put_bill(w, &(struct trace_bill){.n_bytes = TRACE_BILL_MAX_BYTES + 1},
+                                    bytes));
+        assert_int_equal(trace_writer_finish(w, &err), 0);
+        trace_writer_free(w);
+        t = file_reader();
+        assert_int_equal(trace_n_bills(t), 3);
+        for (uint64_t i = 0; i < 3; i++) {
+                vec_clear(&got);
+                assert_int_equal(trace_bill(t, i)->time_ns, 5 + i);
+                assert_int_equal(trace_bill(t, i)->rss_bytes, 77 * i);
+                assert_int_equal(trace_read_bill(t, i, &got, &err), 0);
+                assert_int_equal(got.n, 100 * (i + 1));
+                assert_memory_equal(got.items, bytes, got.n);
+        }
+        assert_null(trace_bill(t, 3));
+        assert_int_equal(trace_read_bill(t, 3, &got, &err), -ERANGE);
+        trace_reader_free(t);
+        trace_fake_done(&f);
+        vec_free(&got);
+}
+
+/* Of a bounded file: few, in order, among them the newest and the highest. */
+static void test_bills_are_thinned(void **state) {
+        enum { N_BILLS = 200, HIGHEST = 77, BILL_BYTES = 150, MAX_BYTES = 110000 };
+        struct trace_fake_options o = {
+                .seed = 4, .n_stacks = 30, .n_threads = 3, .n_slices = 400, .n_events = 300};
+        struct trace_writer *w = file_writer(0);
+        bool has_highest = false, has_newest = false;
+        uint8_t bytes[1000];
+        bytes_buf got = {0};
+        struct trace_reader *t;
+        struct trace_fake f;
+        struct err err = {0};
+
+        trace_writer_bound(w, MAX_BYTES);
+        for (uint64_t i = 0; i < N_BILLS; i++) {
+                memset(bytes, (int)i, sizeof(bytes));
+                assert_true(
+                        trace_put_bill(w,
+                                       &(struct trace_bill){.time_ns = 1 + i,
+                                                            .rss_bytes = i == HIGHEST ? 9999 : i,
+                                                            .n_bytes = BILL_BYTES},
+                                       bytes));
+        }
+        assert_false(trace_put_bill(w, &(struct trace_bill){.n_bytes = sizeof(bytes)}, bytes));
+        trace_fake_run(&f, &o, w);
+        assert_int_equal(trace_writer_finish(w, &err), 0);
+        assert_true(trace_writer_n_thinned(w) > 0);
+        trace_writer_free(w);
+        t = file_reader();
+        assert_in_range(trace_n_bills(t), 4, TRACE_MAX_KEPT_BILLS);
+        for (size_t i = 0; i < trace_n_bills(t); i++) {
+                const struct trace_bill *b = trace_bill(t, i);
+
+                assert_true(!i || b->time_ns > trace_bill(t, i - 1)->time_ns);
+                has_highest |= b->rss_bytes == 9999;
+                has_newest |= b->time_ns == N_BILLS;
+                vec_clear(&got);
+                assert_int_equal(trace_read_bill(t, i, &got, &err), 0);
+                assert_int_equal(got.n, BILL_BYTES);
+                assert_int_equal(got.items[BILL_BYTES - 1], b->time_ns - 1);
+        }
+        assert_true(has_highest && has_newest);
+        trace_reader_free(t);
+        trace_fake_done(&f);
+        vec_free(&got);
+}
+
+/* What totals lack is said of totals alone, and other weights than bytes are not of blocks. */
+static void test_flags_go_together(void **state) {
+        const uint32_t totals = TRACE_IS_TOTALS, lacks = TRACE_LACKS_TIME | TRACE_LACKS_BLOCKS;
+
+        (void)state;
+        assert_true(trace_flags_are_valid(0, TRACE_UNIT_BYTES));
+        assert_true(trace_flags_are_valid(totals, TRACE_UNIT_BYTES));
+        assert_true(trace_flags_are_valid(totals | TRACE_LACKS_TIME, TRACE_UNIT_BYTES));
+        assert_true(trace_flags_are_valid(totals | lacks, TRACE_UNIT_OTHER));
+        assert_false(trace_flags_are_valid(TRACE_LACKS_TIME, TRACE_UNIT_BYTES));
+        assert_false(trace_flags_are_valid(totals | TRACE_HAS_ADDRESSES, TRACE_UNIT_BYTES));
+        assert_false(trace_flags_are_valid(totals | TRACE_LACKS_TIME, TRACE_UNIT_SAMPLES));
+        assert_false(trace_flags_are_valid(totals | lacks, TRACE_N_UNITS));
+        assert_false(trace_flags_are_valid(0, TRACE_UNIT_NS));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_definitions),
-                cmocka_unit_test(test_symbols),        cmocka_unit_test(test_names_again),
-                cmocka_unit_test(test_worked_example), cmocka_unit_test(test_graphs),
+                cmocka_unit_test(test_flags_go_together),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_definitions),
+                cmocka_unit_test(test_symbols),
+                cmocka_unit_test(test_names_again),
+                cmocka_unit_test(test_worked_example),
+                cmocka_unit_test(test_graphs),
+                cmocka_unit_test(test_bills),
+                cmocka_unit_test(test_bills_are_thinned),
         };
 
         return cmocka_run_group_tests(tests, file_setup, file_teardown);

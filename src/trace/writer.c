@@ -19,10 +19,7 @@
 #include "trace/writer_state.h"
 
 enum {
-        WRITER_MAX_EVENT_BYTES = 8,      /* more is rare, and only costs the detail of a slice */
         WRITER_RESERVE_BYTES = 32 << 10, /* of the end, beside what grows with the trace */
-
-        WRITER_CALM_EVENTS_PER_MS = 2000, /* slower ones leave time to compress harder */
 
         WRITER_SITE_BYTES = 5, /* of a site in a checkpoint, before the first has been measured */
         WRITER_CKPT_NEAR =
@@ -110,7 +107,7 @@ static bool writer_write(struct trace_writer *w, const bytes_buf *b) {
 }
 
 /* The same with the definitions before it, which stay for the next time when it fails. */
-static bool writer_write_must(struct trace_writer *w, size_t must_bytes, bool has_room) {
+bool writer_write_must(struct trace_writer *w, size_t must_bytes, bool has_room) {
         if (!has_room)
                 w->error = w->error ? w->error : -EFBIG;
         if (!has_room || !writer_write(w, &w->must)) {
@@ -140,7 +137,7 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
         w->fd = fd;
         w->swap = TRACE_SWAP_NONE;
         w->packer = trace_packer_new();
-        w->encoder = trace_encoder_new(meta->flags);
+        writer_init_events(w, meta->flags);
         w->is_sampled = meta->flags & TRACE_IS_SAMPLED;
         w->slice_flags = meta->flags & TRACE_IS_TOTALS ? TRACE_SLIC_DROPPED : 0;
         trace_defs_init(&w->defs);
@@ -153,12 +150,15 @@ int trace_writer_open(int fd, const struct trace_meta *meta, struct trace_writer
 struct trace_writer *trace_writer_free(struct trace_writer *w) {
         if (!w)
                 return NULL;
+        trace_writer_set_worker(w, false);
+        vec_free(&w->pending.job.body);
         writer_abandon_thin(w);
         trace_packer_free(w->packer);
-        trace_encoder_free(w->encoder);
+        writer_done_events(w);
         trace_defs_done(&w->defs);
         trace_backlog_done(&w->backlog);
         vec_free(&w->moves);
+        vec_free(&w->ticks);
         vec_free(&w->moments);
         vec_free(&w->must);
         vec_free(&w->body);
@@ -215,6 +215,10 @@ void trace_put_cost(struct trace_writer *w, const struct trace_cost *c) {
         trace_defs_cost(&w->defs, c);
 }
 
+void trace_put_room(struct trace_writer *w, const struct trace_room *x) {
+        trace_defs_room(&w->defs, x);
+}
+
 void trace_put_prior(struct trace_writer *w, const struct trace_prior *x) {
         trace_defs_prior(&w->defs, x);
 }
@@ -223,49 +227,20 @@ void trace_put_tally(struct trace_writer *w, const struct trace_tally *t) {
         trace_defs_tally(&w->defs, t);
 }
 
-void trace_put_weights(struct trace_writer *w, uint32_t n_blocks, uint32_t old_n_blocks) {
-        trace_encode_weights(w->encoder, n_blocks, old_n_blocks);
-}
-
-void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
-        trace_encoder_prefetch(w->encoder, stack);
-}
-
-uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
-                         uint64_t size_bytes, uint64_t address) {
-        w->n_events++;
-        trace_encode_alloc(w->encoder, thread, time_ns, stack, size_bytes, address);
-        return w->first_seq + trace_encoder_n_allocs(w->encoder) - 1;
-}
-
-void trace_put_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t seq,
-                    uint32_t block_stack, uint64_t block_size_bytes, uint32_t free_stack) {
-        w->n_events++;
-        trace_encode_free(w->encoder, thread, time_ns, seq, block_stack, block_size_bytes,
-                          free_stack);
-}
-
-uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
-                           uint64_t old_seq, uint32_t old_stack, uint64_t old_size_bytes,
-                           uint32_t stack, uint64_t size_bytes, uint64_t address) {
-        w->n_events++;
-        trace_encode_realloc(w->encoder, thread, time_ns, old_seq, old_stack, old_size_bytes, stack,
-                             size_bytes, address);
-        return w->first_seq + trace_encoder_n_allocs(w->encoder) - 1;
-}
-
-void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
-                     enum trace_other other, uint64_t value, uint64_t seq, uint32_t block_stack) {
-        w->n_events++;
-        trace_encode_other(w->encoder, thread, time_ns, other, value, seq, block_stack);
-}
-
 void trace_put_sample(struct trace_writer *w, const struct trace_sample *s) {
         trace_defs_sample(&w->defs, s);
 }
 
 void trace_put_residency(struct trace_writer *w, const struct trace_residency *row) {
         trace_defs_residency(&w->defs, row);
+}
+
+void trace_put_tick(struct trace_writer *w, const struct trace_tick *tick) {
+        vec_push(&w->ticks, *tick);
+}
+
+size_t trace_n_open_ticks(const struct trace_writer *w) {
+        return w->ticks.n;
 }
 
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m) {
@@ -279,162 +254,6 @@ void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, siz
                         vec_push(&w->moves, moves[i]);
 }
 
-size_t trace_slice_n_events(const struct trace_writer *w) {
-        return trace_encoder_n_events(w->encoder);
-}
-
-/* ---- slices ---------------------------------------------------------------------------------- */
-
-static void writer_append_evts(struct trace_writer *w, uint32_t number) {
-        uint8_t head[TRACE_EVTS_HEAD_BYTES];
-        size_t at = w->must.n;
-
-        if (!trace_encoder_n_events(w->encoder))
-                return;
-        trace_encoder_end(w->encoder, number, head, &w->body);
-        trace_chunk_append(w->packer, &w->must, TRACE_EVTS, head, sizeof(head), w->body.items,
-                           w->body.n, 0);
-        if (w->is_sampled)
-                trace_chunk_set_version(w->must.items + at, TRACE_EVTS_VERSION);
-}
-
-/* The first slice has one even without rows. */
-static bool writer_needs_move(const struct trace_writer *w) {
-        return w->knows_moves && !w->has_move;
-}
-
-static size_t writer_append_backlog(struct trace_writer *w) {
-        const struct trace_backlog *b = &w->backlog;
-        struct trace_slice_rows s = {
-                .number = w->n_slices,
-                .flags = w->slice_flags | (b->n_events ? TRACE_SLIC_UNWRITTEN : 0),
-                .n_events = b->n_events,
-                .begin_us = b->begin_us,
-                .end_us = b->end_us,
-                .first_seq = b->first_seq,
-                .n_allocs = b->n_allocs,
-                .n_unwritten = b->n_events,
-                .sites = b->sites.items,
-                .n_sites = b->sites.n,
-                .counts = b->counts.items,
-                .n_counts = b->counts.n,
-                .moves = b->moves.items,
-                .n_moves = b->moves.n,
-                .needs_move = writer_needs_move(w),
-        };
-        size_t rows_bytes;
-
-        if (!b->n_slices)
-                return 0;
-        rows_bytes = trace_slice_append_site(w->packer, &w->must, &w->body, &s);
-        trace_slice_append_move(w->packer, &w->must, &w->body, &s);
-        trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
-        return rows_bytes;
-}
-
-static void writer_note_mappings(struct trace_writer *w, uint64_t time_ns) {
-        char text[96];
-
-        if (!w->n_unwritten_mappings)
-                return;
-        snprintf(text, sizeof(text), "%llu mappings are missing: the trace could not be written",
-                 (unsigned long long)w->n_unwritten_mappings);
-        trace_defs_note(&w->defs, time_ns, text);
-        w->n_unwritten_mappings = 0;
-}
-
-static void writer_fail_slice(struct trace_writer *w, const struct trace_slice_rows *s,
-                              uint32_t n_mappings) {
-        struct trace_backlog *b = &w->backlog;
-
-        if (!b->n_slices) {
-                b->begin_us = s->begin_us;
-                b->first_seq = s->first_seq;
-        }
-        b->end_us = s->end_us;
-        b->n_events += s->n_events;
-        b->n_allocs += s->n_allocs;
-        trace_backlog_add(b, s->sites, s->n_sites, s->counts, s->n_counts);
-        trace_backlog_add_moves(b, s->moves, s->n_moves);
-        w->n_unwritten += s->n_events;
-        w->n_unwritten_mappings += n_mappings;
-}
-
-/* The end of a slice in whole microseconds, behind its last event, so that slices and events
- * agree on who is in whose window. */
-static uint64_t writer_end_us(const struct trace_writer *w, uint64_t end_ns) {
-        uint64_t end_us = end_ns / 1000 + (end_ns % 1000 != 0);
-
-        if (trace_encoder_n_events(w->encoder))
-                end_us = MAX(end_us, trace_encoder_last_us(w->encoder) + 1);
-        return MAX(end_us, w->begin_us);
-}
-
-uint64_t trace_slice_begin_ns(const struct trace_writer *w) {
-        return w->begin_us * 1000;
-}
-
-uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns) {
-        return writer_end_us(w, end_ns) * 1000;
-}
-
-void trace_keep_moment(struct trace_writer *w, uint64_t end_ns) {
-        vec_push(&w->moments, end_ns);
-}
-
-void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
-                     size_t n_sites, const struct trace_counts *counts, size_t n_counts) {
-        /* first: it may number the slices anew */
-        bool has_room = writer_make_room(w, w->must.n +
-                                                    WRITER_MAX_EVENT_BYTES *
-                                                            trace_encoder_n_events(w->encoder) +
-                                                    w->checkpoint_bytes);
-        struct trace_slice_rows s = {
-                .number = w->n_slices + (w->backlog.n_slices != 0),
-                .flags = w->slice_flags,
-                .n_events = trace_encoder_n_events(w->encoder),
-                .begin_us = w->begin_us,
-                .end_us = writer_end_us(w, end_ns),
-                .first_seq = w->first_seq,
-                .n_allocs = trace_encoder_n_allocs(w->encoder),
-                .sites = sites,
-                .n_sites = n_sites,
-                .counts = counts,
-                .n_counts = n_counts,
-                .moves = w->moves.items,
-                .n_moves = w->moves.n,
-                .needs_move = writer_needs_move(w) && !w->backlog.n_slices,
-        };
-        uint32_t n_mappings = w->defs.mappings.n;
-        size_t must_bytes, rows_bytes;
-
-        trace_packer_try_hard(w->packer, s.n_events * 1000 < (s.end_us - s.begin_us) *
-                                                                     WRITER_CALM_EVENTS_PER_MS);
-        if (has_room) /* else definitions wait as rows, which take less than a chunk a slice */
-                trace_defs_flush(&w->defs, w->packer, &w->must);
-        must_bytes = w->must.n;
-        trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
-        rows_bytes = writer_append_backlog(w);
-        rows_bytes += trace_slice_append_site(w->packer, &w->must, &w->body, &s);
-        trace_slice_append_move(w->packer, &w->must, &w->body, &s);
-        writer_append_evts(w, s.number);
-        trace_slice_append_slic(w->packer, &w->must, &w->body, &s);
-        if (writer_write_must(w, must_bytes, has_room)) {
-                w->n_slices = s.number + 1;
-                w->has_move = w->knows_moves;
-                w->rows_bytes += rows_bytes;
-                trace_backlog_clear(&w->backlog);
-                writer_note_mappings(w, end_ns);
-        } else
-                writer_fail_slice(w, &s, n_mappings);
-        vec_clear(&w->moves);
-        writer_keep_bound(w);
-
-        w->first_seq += s.n_allocs;
-        w->begin_us = s.end_us;
-        trace_encoder_begin(w->encoder, w->first_seq, w->begin_us);
-}
-
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
 static uint64_t writer_checkpoint_cost(const struct trace_writer *w, size_t n_sites_now) {
@@ -445,19 +264,27 @@ static uint64_t writer_checkpoint_cost(const struct trace_writer *w, size_t n_si
         return cost_bytes + TRACE_HEADER_BYTES;
 }
 
+/* The same whether the last slice is in the file already or pending. */
+static uint64_t writer_rows_bytes(const struct trace_writer *w) {
+        return w->rows_bytes + (w->pending.is_open ? w->pending.x.rows_bytes : 0);
+}
+
 bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
-        return w->rows_bytes > WRITER_CKPT_WEIGHT * writer_checkpoint_cost(w, n_sites_now);
+        return writer_rows_bytes(w) > WRITER_CKPT_WEIGHT * writer_checkpoint_cost(w, n_sites_now);
 }
 
 bool trace_allows_checkpoint(const struct trace_writer *w, size_t n_sites_now) {
-        return w->rows_bytes > writer_checkpoint_cost(w, n_sites_now) / WRITER_CKPT_NEAR;
+        return writer_rows_bytes(w) > writer_checkpoint_cost(w, n_sites_now) / WRITER_CKPT_NEAR;
 }
 
 void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites, size_t n_sites,
                           const struct trace_counts *counts, size_t n_counts) {
         uint8_t head[TRACE_CKPT_HEAD_BYTES] = {0};
-        size_t at = w->must.n, span_bytes;
+        struct trace_cuts cuts;
+        size_t at, span_bytes;
 
+        trace_writer_settle(w);
+        at = w->must.n;
         if (!w->n_slices || w->backlog.n_slices || w->must.n)
                 return; /* the slice it would follow is not in the file */
         buf_put_le32(head, w->n_slices - 1);
@@ -468,9 +295,9 @@ void trace_put_checkpoint(struct trace_writer *w, const struct trace_site *sites
         vec_clear(&w->body);
         buf_varint(&w->body, w->site_body.n);
         buf_bytes(&w->body, w->site_body.items, w->site_body.n);
-        trace_encode_sites(&w->body, sites, n_sites);
-        span_bytes = trace_chunk_append(w->packer, &w->must, TRACE_CKPT, head, sizeof(head),
-                                        w->body.items, w->body.n, MAX(n_sites, n_counts));
+        trace_encode_sites(&w->body, sites, n_sites, &cuts);
+        span_bytes = trace_chunk_append_columns(w->packer, &w->must, TRACE_CKPT, head, sizeof(head),
+                                                &w->body, &cuts, MAX(n_sites, n_counts));
         trace_chunk_set_version(w->must.items + at, trace_sites_version(sites, n_sites));
         if (writer_write_must(w, 0, true)) {
                 w->rows_bytes = 0;
@@ -487,12 +314,14 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
         if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX ||
             (w->max_bytes && g->n_bytes > w->max_bytes / WRITER_BOUND_PARTS))
                 return false;
+        trace_writer_settle(w);
         /* whoever waited for the graph reads it at once, with the locations that it names */
         trace_defs_flush(&w->defs, w->packer, &w->must);
         must_bytes = w->must.n;
         for (uint32_t i = 0; i < n_parts; i++) {
                 uint64_t from = (uint64_t)i * TRACE_GRPH_PART_BYTES;
                 uint8_t head[TRACE_GRPH_HEAD_BYTES] = {0};
+                size_t at = w->must.n;
 
                 buf_put_le32(head, w->n_graphs);
                 buf_put_le32(head + 4, i);
@@ -503,10 +332,35 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
                                    bytes + from,
                                    (size_t)MIN(g->n_bytes - from, (uint64_t)TRACE_GRPH_PART_BYTES),
                                    0);
+                if (g->has_heads)
+                        trace_chunk_set_version(w->must.items + at, TRACE_GRPH_VERSION);
         }
         if (!writer_write_must(w, must_bytes, true))
                 return false;
         w->n_graphs++;
+        return true;
+}
+
+/* A bounded file keeps a few of them: each is small beside the bound. */
+bool trace_put_bill(struct trace_writer *w, const struct trace_bill *b, const uint8_t *bytes) {
+        uint8_t head[TRACE_BILL_HEAD_BYTES] = {0};
+        size_t must_bytes;
+
+        if (!b->n_bytes || b->n_bytes > TRACE_BILL_MAX_BYTES ||
+            (w->max_bytes && b->n_bytes > w->max_bytes / WRITER_BOUND_PARTS / TRACE_MAX_KEPT_BILLS))
+                return false;
+        trace_writer_settle(w);
+        trace_defs_flush(&w->defs, w->packer, &w->must);
+        must_bytes = w->must.n;
+        buf_put_le32(head, w->n_bills);
+        buf_put_le32(head + 4, b->process);
+        buf_put_le64(head + 8, b->time_ns);
+        buf_put_le64(head + 16, b->rss_bytes);
+        trace_chunk_append(w->packer, &w->must, TRACE_BILL, head, sizeof(head), bytes,
+                           (size_t)b->n_bytes, 0);
+        if (!writer_write_must(w, must_bytes, true))
+                return false;
+        w->n_bills++;
         return true;
 }
 
@@ -517,11 +371,14 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
 static bool writer_flush(struct trace_writer *w) {
         size_t must_bytes;
 
-        if (trace_encoder_n_events(w->encoder))
+        if (writer_n_events(w))
                 trace_end_slice(w, w->begin_us * 1000, NULL, 0, NULL, 0);
+        writer_note_missing(w, w->begin_us * 1000, "mappings", &w->n_unwritten_mappings);
+        writer_note_missing(w, w->begin_us * 1000, "samples of time", &w->n_unwritten_ticks);
         trace_defs_flush(&w->defs, w->packer, &w->must);
         must_bytes = w->must.n;
         trace_defs_flush_mappings(&w->defs, w->packer, &w->must);
+        trace_append_ticks(w->packer, &w->must, &w->ticks, false, 0, 0);
         writer_append_backlog(w);
         if (!writer_write_must(w, must_bytes, true))
                 return false;
@@ -535,6 +392,7 @@ int trace_writer_finish(struct trace_writer *w, struct err *reterr) {
         bytes_buf end = {0};
         bool ok;
 
+        trace_writer_set_worker(w, false);
         writer_abandon_thin(w);
         w->is_ending = true;
         ok = writer_flush(w);
@@ -572,14 +430,15 @@ uint64_t trace_writer_n_unwritten(const struct trace_writer *w) {
         return w->n_unwritten;
 }
 
-bool trace_writer_is_behind(const struct trace_writer *w) {
+uint64_t trace_writer_n_unwritten_ticks(const struct trace_writer *w) {
+        return w->n_unwritten_ticks_ever;
+}
+
+bool trace_writer_is_behind(struct trace_writer *w) {
+        trace_writer_settle(w);
         return w->backlog.n_slices || w->must.n;
 }
 
 uint64_t trace_writer_n_thinned(const struct trace_writer *w) {
         return w->n_thinned;
-}
-
-uint64_t trace_writer_n_events(const struct trace_writer *w) {
-        return w->n_events;
 }

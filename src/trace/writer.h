@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "trace/model.h"
+#include "trace/stage.h"
 
 struct trace_writer;
 
@@ -40,23 +41,20 @@ void trace_end_process(struct trace_writer *w, const struct trace_process_end *e
 void trace_put_allocator(struct trace_writer *w, const struct trace_allocator *a);
 void trace_put_cost(struct trace_writer *w, const struct trace_cost *c);   /* the last one counts */
 void trace_put_prior(struct trace_writer *w, const struct trace_prior *x); /* attached */
+void trace_put_room(struct trace_writer *w, const struct trace_room *x);
 void trace_put_tally(struct trace_writer *w, const struct trace_tally *t); /* sampled */
 void trace_put_note(struct trace_writer *w, uint64_t time_ns, const char *text);
 /* A whole graph, at once. False: no room, nothing of it is in the file. */
 bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const uint8_t *bytes);
-
-/* An allocation with this stack comes soon: its memory is fetched. */
-void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack);
+/* The same of a bill, of at most TRACE_BILL_MAX_BYTES. */
+bool trace_put_bill(struct trace_writer *w, const struct trace_bill *b, const uint8_t *bytes);
 
 /* Sampled: how many blocks that which the events to come allocate, and release, stands for; until it is said anew. */
 void trace_put_weights(struct trace_writer *w, uint32_t n_blocks, uint32_t old_n_blocks);
 
 /* Events, in time order, at most TRACE_MAX_SLICE_EVENTS per slice (the caller ends slices).
- * put_alloc and put_realloc return the sequence number of the new block. */
-uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
-                         uint64_t size_bytes, uint64_t address);
-void trace_put_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t seq,
-                    uint32_t block_stack, uint64_t block_size_bytes, uint32_t free_stack);
+ * put_alloc and put_realloc return the sequence number of the new block; put_alloc and put_free are inline, in
+ * trace/stage.h. */
 uint64_t trace_put_realloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
                            uint64_t old_seq, uint32_t old_stack, uint64_t old_size_bytes,
                            uint32_t stack, uint64_t size_bytes, uint64_t address);
@@ -66,6 +64,9 @@ void trace_put_other(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
                      enum trace_other other, uint64_t value, uint64_t seq, uint32_t block_stack);
 void trace_put_sample(struct trace_writer *w, const struct trace_sample *s);
 void trace_put_residency(struct trace_writer *w, const struct trace_residency *row);
+/* Of the open slice, in any order of times; before the moment is over by much. */
+void trace_put_tick(struct trace_writer *w, const struct trace_tick *tick);
+size_t trace_n_open_ticks(const struct trace_writer *w); /* that wait for the slice to end */
 void trace_put_mapping(struct trace_writer *w, const struct trace_mapping *m);
 
 size_t trace_slice_n_events(const struct trace_writer *w); /* in the open slice */
@@ -87,6 +88,13 @@ void trace_put_moves(struct trace_writer *w, const struct trace_move *moves, siz
  * out. */
 void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace_site *sites,
                      size_t n_sites, const struct trace_counts *counts, size_t n_counts);
+
+/* On: another thread makes columns of the events that are put, and packs those of a slice while those of the next are put; the
+ * slice is in the file when that is done, at the latest when the next ends, and the file is the same, byte for byte. One slice at a
+ * time: at its end the next waits for it. Where there is no thread to be had it stays off. Returns whether there is one. */
+bool trace_writer_set_worker(struct trace_writer *w, bool on);
+/* All that ended is in the file, or will not be: for before a pause, and before somebody is told. */
+void trace_writer_settle(struct trace_writer *w);
 
 /* True when rows written since the last checkpoint outweigh one: time for trace_put_checkpoint,
  * right after end_slice. The caller also puts one behind the last slice, before finish. */
@@ -116,10 +124,14 @@ int trace_put_names_to(int fd, const char *path, const struct trace_names *names
 /* The same without a word on modules. */
 int trace_append_symbols(const char *path, const struct trace_symbol *symbols, size_t n,
                          struct err *reterr);
+/* A note behind all that is there, by whoever outlived the recorder; its time is 0. */
+int trace_append_note(const char *path, const char *text, struct err *reterr);
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 uint64_t trace_writer_n_events(const struct trace_writer *w);
-bool trace_writer_is_behind(const struct trace_writer *w); /* what ended is not all in the file */
+/* What ended is not all in the file, and will not be as long as it cannot be written. */
+bool trace_writer_is_behind(struct trace_writer *w);
 uint64_t trace_writer_n_thinned(const struct trace_writer *w); /* smaller copies made */
 uint64_t trace_writer_n_unwritten(
         const struct trace_writer *w); /* of them, that no write took: disk full */
+uint64_t trace_writer_n_unwritten_ticks(const struct trace_writer *w); /* the same of ticks */

@@ -152,12 +152,16 @@ static int read_cie(const struct cfi_image *image, uint64_t addr, struct cfi_cie
         return 0;
 }
 
-/* Reads the FDE at addr and, if it covers pc, its row. */
-static int read_fde(const struct cfi_image *image, uint64_t addr, uint64_t pc,
-                    struct cfi_answer *ret) {
+/* An FDE that was read up to its program. */
+struct fde {
         struct cfi_cie cie;
+        uint64_t begin, end; /* the code it covers */
+        struct cfi_bytes program;
+};
+
+static int read_fde(const struct cfi_image *image, uint64_t addr, struct fde *ret) {
         struct cfi_bytes b;
-        uint64_t cie_field, begin, size;
+        uint64_t cie_field, size;
         uint32_t cie_distance;
         int r;
 
@@ -168,26 +172,35 @@ static int read_fde(const struct cfi_image *image, uint64_t addr, uint64_t pc,
         cie_distance = cfi_bytes_u32(&b);
         if (b.bad || cie_distance == 0) /* 0: this is a CIE */
                 return -EBADMSG;
-        r = read_cie(image, cie_field - cie_distance, &cie);
+        r = read_cie(image, cie_field - cie_distance, &ret->cie);
         if (r < 0)
                 return r;
-        begin = cfi_bytes_pointer(&b, cie.fde_enc, 0);
-        size = cfi_bytes_number(&b, cie.fde_enc & CFI_ENC_FORMAT);
-        if (cie.has_augmentation)
+        ret->begin = cfi_bytes_pointer(&b, ret->cie.fde_enc, 0);
+        size = cfi_bytes_number(&b, ret->cie.fde_enc & CFI_ENC_FORMAT);
+        if (ret->cie.has_augmentation)
                 cfi_bytes_skip(&b, cfi_bytes_uleb(&b));
-        if (b.bad || begin + size < begin)
+        if (b.bad || __builtin_add_overflow(ret->begin, size, &ret->end))
                 return -EBADMSG;
-        if (pc < begin || pc - begin >= size)
-                return -ENOENT;
-        ret->fde_begin = begin;
-        ret->fde_end = begin + size;
-        ret->row = cfi_program_run(&cie, b, begin, pc);
+        ret->program = b;
+        return 0;
+}
+
+int cfi_fde_range(const struct cfi_image *image, uint64_t addr, uint64_t *ret_begin,
+                  uint64_t *ret_end) {
+        struct fde f;
+        int r = read_fde(image, addr, &f);
+
+        if (r < 0)
+                return r;
+        *ret_begin = f.begin;
+        *ret_end = f.end;
         return 0;
 }
 
 int cfi_find(const struct cfi_image *image, uint64_t pc, struct cfi_answer *ret) {
         struct table t;
-        uint64_t fde;
+        struct fde f;
+        uint64_t addr;
         int r;
 
         if (image->eh_frame_hdr == 0)
@@ -195,6 +208,16 @@ int cfi_find(const struct cfi_image *image, uint64_t pc, struct cfi_answer *ret)
         r = open_table(image, &t);
         if (r < 0)
                 return r;
-        fde = table_search(image, &t, pc);
-        return fde == 0 ? -ENOENT : read_fde(image, fde, pc, ret);
+        addr = table_search(image, &t, pc);
+        if (addr == 0)
+                return -ENOENT;
+        r = read_fde(image, addr, &f);
+        if (r < 0)
+                return r;
+        if (pc < f.begin || pc >= f.end)
+                return -ENOENT;
+        ret->fde_begin = f.begin;
+        ret->fde_end = f.end;
+        ret->row = cfi_program_run(&f.cie, f.program, f.begin, pc);
+        return 0;
 }

@@ -36,6 +36,10 @@ struct cfi_answer {
  * 0; -ENOENT: no FDE covers pc; -EBADMSG: the tables are broken there. */
 int cfi_find(const struct cfi_image *image, uint64_t pc, struct cfi_answer *ret);
 
+/* The code that the FDE at addr covers. For whoever makes the search table that a file lacks. 0 or -EBADMSG. */
+int cfi_fde_range(const struct cfi_image *image, uint64_t addr, uint64_t *ret_begin,
+                  uint64_t *ret_end);
+
 #pragma GCC visibility pop
 
 #endif

@@ -179,13 +179,12 @@ static int64_t cfa_from_fp(const struct code *c, uint64_t save_off, uint64_t key
 
 /* Upwards from the call to the nearest place where x29 and x30 are saved. On the way must be neither
  * another way to save x30 nor the end of a function. */
-row_t code_row(const struct cfi_image *image, uint64_t key) {
+row_t code_row_inside(const struct cfi_image *image, uint64_t key) {
         struct cfi_answer other;
         struct code c;
         uint64_t key_off;
 
-        if (!code_is_after_call(image, key + 1) ||
-            !code_around(image, key & ~(uint64_t)(INSN_BYTES - 1), CODE_SCAN_MAX_BYTES, 0, &c,
+        if (!code_around(image, key & ~(uint64_t)(INSN_BYTES - 1), CODE_SCAN_MAX_BYTES, 0, &c,
                          &key_off))
                 return ROW_NO_CFI;
         for (uint64_t off = key_off; off >= INSN_BYTES; off -= INSN_BYTES) {
@@ -321,13 +320,12 @@ static bool is_prologue(const struct code *c, uint64_t off, uint64_t key_off) {
 }
 
 /* Upwards from the call to the nearest place where rbp is set up. No function may end between. */
-row_t code_row(const struct cfi_image *image, uint64_t key) {
+row_t code_row_inside(const struct cfi_image *image, uint64_t key) {
         struct cfi_answer other;
         struct code c;
         uint64_t key_off, off, next;
 
-        if (!code_is_after_call(image, key + 1) ||
-            !code_around(image, key, CODE_SCAN_MAX_BYTES, 0, &c, &key_off))
+        if (!code_around(image, key, CODE_SCAN_MAX_BYTES, 0, &c, &key_off))
                 return ROW_NO_CFI;
         for (off = key_off; off > 0 && !is_prologue(&c, off - 1, key_off); off--)
                 if (off < key_off && is_end_of_function(&c, off, &next) && next < key_off)
@@ -338,3 +336,7 @@ row_t code_row(const struct cfi_image *image, uint64_t key) {
 }
 
 #endif
+
+row_t code_row(const struct cfi_image *image, uint64_t key) {
+        return code_is_after_call(image, key + 1) ? code_row_inside(image, key) : ROW_NO_CFI;
+}

@@ -29,6 +29,9 @@ bool code_never_returns(const struct cfi_image *image, uint64_t addr, uint64_t e
  * instructions; ROW_NO_CFI where there are none. key: return address - 1. */
 row_t code_row(const struct cfi_image *image, uint64_t key);
 
+/* The same of any instruction behind those first ones. */
+row_t code_row_inside(const struct cfi_image *image, uint64_t key);
+
 #pragma GCC visibility pop
 
 #endif

@@ -42,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         image.ranges[0] = (struct cfi_range){begin, begin + size, true};
         check_row(code_row(&image, begin + key_off));
         check_row(code_row(&image, begin + size - 1));
+        check_row(code_row_inside(&image, begin + key_off));
         if (code_is_after_call(&image, begin) || code_is_after_call(&image, begin + size + 1))
                 abort();
         code_is_after_call(&image, begin + key_off);

@@ -102,11 +102,19 @@ void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from, struct
  * unwind_walker_pcs. */
 uint64_t unwind_walk_packed(struct unwind_walker *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
-enum { UNWIND_PCS_OFF = 64 };
+enum { UNWIND_GENERATION_OFF = 8, UNWIND_PCS_OFF = 64 };
 
 static inline const uint64_t *unwind_walker_pcs(const struct unwind_walker *w) {
         return (const uint64_t *)((const char *)w + UNWIND_PCS_OFF);
 }
+
+/* Of the set of loaded objects, as the last walk found it: a walk that finds another keeps no frame (n_kept = 0). */
+static inline uint64_t unwind_walker_generation(const struct unwind_walker *w) {
+        return *(const uint64_t *)((const char *)w + UNWIND_GENERATION_OFF);
+}
+
+/* The pc, as it was reported, of a frame of the last walk: 0 is the outermost. */
+uint64_t unwind_walker_outer_pc(const struct unwind_walker *w, uint32_t k);
 
 /* The next walk reports a whole stack (n_kept = 0). For when a delta did not reach its reader. */
 void unwind_forget(struct unwind_walker *w);

@@ -55,6 +55,8 @@ _Static_assert(FRESH_CAP * sizeof(struct frame) % PAGE_BYTES == PAGE_BYTES / 2, 
 
 _Static_assert(__builtin_offsetof(struct unwind_walker, pcs) == UNWIND_PCS_OFF,
                "unwind_walker_pcs knows where they are");
+_Static_assert(__builtin_offsetof(struct unwind_walker, generation) == UNWIND_GENERATION_OFF,
+               "unwind_walker_generation knows where it is");
 
 struct walk {
         struct unwind_walker *w;
@@ -560,6 +562,12 @@ void unwind_walk(struct unwind_walker *w, const struct unwind_regs *from,
                                      .depth = (packed & 0xffff) + (packed >> 16 & 0xffff),
                                      .end = (uint8_t)(packed >> 40),
                                      .pcs = w->pcs};
+}
+
+uint64_t unwind_walker_outer_pc(const struct unwind_walker *w, uint32_t k) {
+        const struct frame *f = &w->frames[FRESH_CAP + 1 + k];
+
+        return walk_pc_shown(arch_strip(f->pc_raw), (uint32_t)f->flags);
 }
 
 void unwind_forget(struct unwind_walker *w) {

@@ -25,7 +25,7 @@ root=
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for name in cfi cfi_program instructions lookup object rowtab step unwind walk; do
+for name in cfi cfi_program image_row instructions lookup object rowtab step unwind walk; do
         # shellcheck disable=SC2086
         "$cc" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fno-omit-frame-pointer -fvisibility=hidden \
                 -ftls-model=initial-exec -fno-exceptions -fasynchronous-unwind-tables \

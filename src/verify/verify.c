@@ -186,12 +186,14 @@ static bool verify_trailer(struct verify *v) {
 /* ---- the chain ------------------------------------------------------------------------------- */
 
 static bool kind_is_known(uint32_t kind) {
-        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS, TRACE_PROC,
-                                         TRACE_PEND, TRACE_THRD, TRACE_TNAM, TRACE_NOTE, TRACE_COST,
-                                         TRACE_SMPL, TRACE_MAPS, TRACE_SITE, TRACE_EVTS, TRACE_SLIC,
-                                         TRACE_CKPT, TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
-                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_PRIO, TRACE_TALY,
-                                         TRACE_TITL, TRACE_GRPH};
+        static const uint32_t known[] = {TRACE_META, TRACE_MODS, TRACE_LOCS, TRACE_STKS,
+                                         TRACE_PROC, TRACE_PEND, TRACE_THRD, TRACE_TNAM,
+                                         TRACE_NOTE, TRACE_COST, TRACE_SMPL, TRACE_MAPS,
+                                         TRACE_SITE, TRACE_EVTS, TRACE_SLIC, TRACE_CKPT,
+                                         TRACE_SYMS, TRACE_NSRC, TRACE_INDX, TRACE_SKIP,
+                                         TRACE_MOVE, TRACE_RESI, TRACE_ALOC, TRACE_PRIO,
+                                         TRACE_TALY, TRACE_TITL, TRACE_GRPH, TRACE_ROOM,
+                                         TRACE_BILL, TRACE_TICK};
 
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (known[i] == kind)
@@ -205,6 +207,8 @@ static bool version_is_known(const struct verify *v) {
         return version == TRACE_KIND_VERSION ||
                (version == TRACE_SLIC_VERSION && v->kind == TRACE_SLIC) ||
                (version == TRACE_EVTS_VERSION && v->kind == TRACE_EVTS) ||
+               (version == TRACE_MAPS_VERSION && v->kind == TRACE_MAPS) ||
+               (version == TRACE_GRPH_VERSION && v->kind == TRACE_GRPH) ||
                (version == TRACE_ROWS_VERSION && (v->kind == TRACE_SITE || v->kind == TRACE_CKPT));
 }
 
@@ -213,6 +217,8 @@ static bool verify_payload(struct verify *v) {
         case TRACE_SITE: return verify_site_chunk(v);
         case TRACE_MOVE: return verify_move_chunk(v);
         case TRACE_GRPH: return verify_graph_part(v);
+        case TRACE_BILL: return verify_bill_chunk(v);
+        case TRACE_TICK: return verify_tick_chunk(v);
         case TRACE_EVTS: return verify_evts_chunk(v);
         case TRACE_SLIC: return verify_slic_chunk(v);
         case TRACE_CKPT: return verify_ckpt_chunk(v);

@@ -26,12 +26,9 @@ static bool check_meta(struct verify *v, struct bytes_reader *r) {
         flags = bytes_u32(r);
         bytes_take(r, 16);
         n_args = bytes_u32(r);
-        if (bytes_u32(r) ||
-            flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED |
-                      TRACE_IS_TOTALS) ||
-            (flags & TRACE_IS_TOTALS && flags != TRACE_IS_TOTALS))
+        if (!trace_flags_are_valid(flags, bytes_u32(r)))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,
-                                  "unknown flags or reserved bytes that are not zero");
+                                  "flags or a unit that are unknown or do not go together");
         v->meta_flags = flags;
         for (uint64_t i = 0; i < 3 + (uint64_t)n_args && !r->bad; i++)
                 skip_string(r);
@@ -229,6 +226,26 @@ static bool check_priors(struct verify *v, struct bytes_reader *r, uint32_t n) {
         return true;
 }
 
+/* What must hold of any row: docs/trace-format.md, "ROOM". */
+static bool check_rooms(struct verify *v, struct bytes_reader *r, uint32_t n) {
+        for (uint32_t i = 0; i < n && !r->bad; i++) {
+                uint32_t process = bytes_u32(r), flags = bytes_u32(r), version = bytes_u32(r);
+                const uint8_t *path;
+
+                bytes_take(r, 8 + 16 * 8);
+                path = r->pos;
+                skip_string(r);
+                if (r->bad)
+                        break;
+                if (process != TRACE_NO_PROCESS && process >= v->processes.n)
+                        return bad_id(v, "process", process, i);
+                if (flags > 1 || version > 2 || (version == 0) != (r->pos == path + 1))
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "row %u: a group or machine that cannot be", i);
+        }
+        return true;
+}
+
 static bool check_samples(struct verify *v, struct bytes_reader *r, uint32_t n) {
         for (uint32_t i = 0; i < n && !r->bad; i++) {
                 uint64_t process = bytes_varint(r);
@@ -289,7 +306,7 @@ static bool check_mappings(struct verify *v, struct bytes_reader *r, uint32_t n)
                         return bad_id(v, "thread", thread - 1, i);
                 if (stack >= v->n_stacks)
                         return bad_id(v, "stack", stack, i);
-                if (op > TRACE_BRK)
+                if (op >= TRACE_N_MAPPING_OPS)
                         return verify_bad(v, TRACE_E_BAD_PAYLOAD, "row %u: op %llu", i,
                                           (unsigned long long)op);
         }
@@ -381,6 +398,7 @@ static bool check_rows(struct verify *v, struct bytes_reader *r, uint32_t n) {
         case TRACE_NOTE: return check_notes(v, r, n);
         case TRACE_COST: return check_costs(r, n);
         case TRACE_PRIO: return check_priors(v, r, n);
+        case TRACE_ROOM: return check_rooms(v, r, n);
         case TRACE_TALY: return check_tallies(v, r, n);
         case TRACE_ALOC: return check_allocators(v, r, n);
         case TRACE_SMPL: return check_samples(v, r, n);

@@ -12,7 +12,11 @@ enum {
         PLACE_KINDS = 4,
         TYPE_KINDS = 3,
         MAX_TYPES = 65536,
-        CONTAINER_KINDS = 5
+        CONTAINER_KINDS = 5,
+        HEAD_WORDS = 8,
+        MAX_HEADS = 1 << 20,
+        HAS_SEQS = 1,
+        HAS_HEADS = 2,
 };
 
 /* A kind of container: its entries are elsewhere, and may be more than its buckets. */
@@ -157,6 +161,23 @@ static bool containers_are_sound(struct verify *v, struct bytes_reader *r, uint6
         return true;
 }
 
+static bool heads_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks) {
+        uint64_t n = bytes_varint(r), block = 0;
+
+        if (bytes_varint(r) > UINT32_MAX || n == 0 || n > MAX_HEADS || n > n_blocks ||
+            n > bytes_left(r))
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu heads of %llu blocks",
+                                  (unsigned long long)n, (unsigned long long)n_blocks);
+        for (uint64_t i = 0; i < n; i++, block++)
+                if (__builtin_add_overflow(block, bytes_varint(r), &block) || block >= n_blocks)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "head %llu is of no block that is there",
+                                          (unsigned long long)i);
+        for (uint64_t i = 0; i < n * HEAD_WORDS && !r->bad; i++)
+                bytes_varint(r);
+        return true;
+}
+
 /* Locations may be defined behind the graph. */
 static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
         uint64_t n = bytes_varint(r), at = 0;
@@ -186,7 +207,7 @@ static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
 static bool graph_is_sound(struct verify *v) {
         struct bytes_reader r = bytes_reader_of(v->graph.items, v->graph.n);
         uint64_t n_blocks = bytes_varint(&r), n_roots = bytes_varint(&r);
-        uint64_t n_owners = bytes_varint(&r), has_seqs = bytes_varint(&r);
+        uint64_t n_owners = bytes_varint(&r), has = bytes_varint(&r);
 
         bytes_varint(&r);
         bytes_varint(&r);
@@ -194,16 +215,19 @@ static bool graph_is_sound(struct verify *v) {
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "too many blocks are unsettled");
         if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) ||
             n_blocks >= GRAPH_MAX_BLOCKS || n_roots >= GRAPH_MAX_BLOCKS ||
-            n_owners >= GRAPH_MAX_BLOCKS || has_seqs > 1)
+            n_owners >= GRAPH_MAX_BLOCKS || has > (HAS_SEQS | HAS_HEADS))
                 return verify_bad(v, TRACE_E_TOO_LARGE,
                                   "claims %llu blocks and %llu roots in %zu bytes",
                                   (unsigned long long)n_blocks, (unsigned long long)n_roots,
                                   v->graph.n);
-        if (!blocks_are_sound(v, &r, n_blocks, has_seqs) ||
+        if (!(has & HAS_HEADS) != (v->header[TRACE_VERSION_OFF] == TRACE_KIND_VERSION))
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a graph of version %u with flags %llu",
+                                  v->header[TRACE_VERSION_OFF], (unsigned long long)has);
+        if (!blocks_are_sound(v, &r, n_blocks, has & HAS_SEQS) ||
             !roots_are_sound(v, &r, n_roots, n_owners) ||
             !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) ||
             !types_are_sound(v, &r, n_blocks) || !containers_are_sound(v, &r, n_blocks) ||
-            !places_are_sound(v, &r))
+            ((has & HAS_HEADS) && !heads_are_sound(v, &r, n_blocks)) || !places_are_sound(v, &r))
                 return false;
         if (r.bad || bytes_left(&r))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,

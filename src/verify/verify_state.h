@@ -117,6 +117,8 @@ bool verify_bad(struct verify *v, enum trace_error error, const char *fmt, ...)
 
 /* Payloads, by kind; false when the chunk is of no further use. The body is in raw. */
 bool verify_graph_part(struct verify *v);
+bool verify_bill_chunk(struct verify *v);
+bool verify_tick_chunk(struct verify *v);
 bool verify_definitions(struct verify *v);
 bool verify_site_chunk(struct verify *v);
 bool verify_move_chunk(struct verify *v);

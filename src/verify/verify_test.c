@@ -15,6 +15,7 @@ struct liar {
         uint64_t end_ns[2];
         bool free_twice, free_with_wrong_size;
         const struct trace_prior *prior; /* NULL: none */
+        const struct trace_room *room;
 };
 
 static void liar_fill(struct liar *l) {
@@ -68,6 +69,8 @@ static void liar_write(struct liar *l, const struct trace_site *checkpoint) {
         trace_add_thread(w, &(struct trace_thread){.process = 0, .tid = 1});
         if (l->prior)
                 trace_put_prior(w, l->prior);
+        if (l->room)
+                trace_put_room(w, l->room);
         trace_put_alloc(w, 0, 1000, 1, 100, 0);
         trace_put_free(w, 0, 2000, 0, 1, 100, 0);
         for (uint64_t i = 0; i < 3; i++)
@@ -218,6 +221,37 @@ static void test_lying_prior(void **state) {
         }
 }
 
+static void test_lying_room(void **state) {
+        static const struct {
+                struct trace_room row;
+                int error;
+        } cases[] = {
+                {{.version = 0, .path = ""}, 0},
+                {{.version = 2, .path = "/a", .flags = 1, .process = TRACE_NO_PROCESS}, 0},
+                {{.version = 0, .path = "/a"}, 9},
+                {{.version = 1, .path = ""}, 9},
+                {{.version = 3, .path = "/a"}, 9},
+                {{.version = 1, .path = "/a", .flags = 2}, 9},
+                {{.version = 1, .path = "/a", .process = 1}, 10},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct liar l = {.room = &cases[i].row};
+                struct trace_reader *t;
+
+                liar_fill(&l);
+                if (cases[i].error) {
+                        expect(&l, &right_checkpoint, cases[i].error, "row 0");
+                } else {
+                        liar_write(&l, &right_checkpoint);
+                        file_expect_valid();
+                }
+                t = file_reader();
+                assert_int_equal(trace_view(t)->n_rooms, cases[i].error ? 0 : 1);
+                trace_reader_free(t);
+        }
+}
+
 /* An index that names another file's chunks, with a right checksum. */
 static void test_lying_index(void **state) {
         struct trace_fake_options o = {.seed = 1,
@@ -267,7 +301,8 @@ int main(void) {
                 cmocka_unit_test(test_truth),          cmocka_unit_test(test_lying_rows),
                 cmocka_unit_test(test_lying_counts),   cmocka_unit_test(test_lying_checkpoint),
                 cmocka_unit_test(test_lying_releases), cmocka_unit_test(test_lying_prior),
-                cmocka_unit_test(test_lying_index),    cmocka_unit_test(test_not_a_trace),
+                cmocka_unit_test(test_lying_room),     cmocka_unit_test(test_lying_index),
+                cmocka_unit_test(test_not_a_trace),
         };
 
         return cmocka_run_group_tests(tests, file_setup, file_teardown);

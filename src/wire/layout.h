@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 6u
+#define WIRE_VERSION 7u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0
@@ -44,6 +44,7 @@ enum wire_flags {
         WIRE_FREE_STACKS = 1u << 1, /* releases carry stacks too */
         WIRE_SAMPLED = 1u << 2,   /* one allocation in sample_bytes is recorded: docs/sampling.md */
         WIRE_LAST_LOOK = 1u << 3, /* who ends by exit() waits until the recorder has looked at it */
+        WIRE_FAILS = 1u << 4,     /* chosen allocations fail: docs/lab.md */
 };
 
 /* What all threads of all processes may still wait for the recorder together. Waits that overlap are one. */
@@ -52,17 +53,28 @@ struct wire_patience {
         _Atomic uint64_t charged_until; /* counter: waits up to here have been taken off */
 };
 
+/* Which allocations fail, of each image from the program's first instruction on. */
+struct wire_fails {
+        uint64_t nth;         /* the one of this number, from 1; 0: none */
+        uint64_t above_bytes; /* all that want more; UINT64_MAX: none */
+        uint64_t rate;        /* of 2^32, drawn for each number from the seed; 0: none */
+        uint64_t seed;
+        uint32_t pid; /* of this process alone; 0: of all */
+        uint32_t reserved;
+};
+
 struct wire_header {
         /* written by the recorder before any target maps the arena, constant from then on */
         uint64_t magic;
         uint32_t version;
         uint32_t chunk_bytes, n_lent, n_processes, n_slots, n_chunks;
         uint64_t process_off, slot_off, chunk_off,
-                size_bytes;   /* of the arrays, from the start of the arena */
-        uint64_t clock_base;  /* subtracted from every counter reading, so that 56 bits last */
-        uint32_t clock;       /* enum wire_clock */
-        uint32_t flags;       /* enum wire_flags */
-        uint64_t sample_seed; /* WIRE_SAMPLED: what the threads' random numbers begin with */
+                size_bytes;      /* of the arrays, from the start of the arena */
+        uint64_t clock_base;     /* subtracted from every counter reading, so that 56 bits last */
+        uint32_t clock;          /* enum wire_clock */
+        uint32_t flags;          /* enum wire_flags */
+        uint64_t sample_seed;    /* WIRE_SAMPLED: what the threads' random numbers begin with */
+        struct wire_fails fails; /* WIRE_FAILS; the pid is written before the target runs */
 
         /* written by the recorder (or the supervisor when the recorder died) */
         _Alignas(128) _Atomic uint32_t

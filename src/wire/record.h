@@ -4,10 +4,14 @@
  *   word 0   time << 8 | kind       time = counter - clock_base, 56 bits
  *   word 1…  as listed per kind
  *
- * A *stack word* is  n_kept | n_new << 16 | form << 32 | allocator << 35 | end << 40  and is followed by n_new program
- * counters, innermost first. n_kept counts the OUTER frames kept from the last record of this ring
- * that had a stack word. Example: main→a→b→malloc sent whole, then main→a→c→malloc:
- *   n_kept 2 (main, a), n_new 1, pc in c. */
+ * A *stack word* is  n_kept | n_new << 16 | form << 32 | allocator << 35 | end << 40 | token << 48  and is followed by
+ * n_new program counters, innermost first. n_kept counts the OUTER frames kept from the last record of this ring
+ * that had frames. Example: main→a→b→malloc sent whole, then main→a→c→malloc:
+ *   n_kept 2 (main, a), n_new 1, pc in c.
+ *
+ * A *token* is a number by which this ring names the same stack, form, allocator and end from now on, in place of what it
+ * named before; 0: none. A stack word with n_new WIRE_KNOWN has no frames: it is the one its token names. LOST forgets
+ * all tokens of its ring. */
 #pragma once
 
 #include <stdint.h>
@@ -45,6 +49,10 @@ enum wire_kind {
         WIRE_UNSEEN =
                 25, /* pid | enum wire_unseen << 32, text length, text padded to words: a program that a child, or
                              * this process, runs and the runtime cannot enter */
+        WIRE_MPROTECT = 26, /* address, length, prot */
+        WIRE_FAIL =
+                27, /* its number, size, stack: an allocation that is made to fail (WIRE_FAILS); FAILED follows */
+        WIRE_ALLOC_KNOWN = 28, /* address, size | token << 48: an ALLOC whose stack has a token */
         WIRE_N_KINDS,
 };
 
@@ -115,6 +123,9 @@ enum wire_stack_end {
 
 enum {
         WIRE_MAX_FRAMES = 1100, /* of one stack word; the unwinder's bound is below it */
+        WIRE_MAX_TOKEN = 32768, /* the highest */
+        WIRE_KNOWN = 0xffff,    /* in place of n_new */
+        WIRE_TOKEN_SHIFT = 48,  /* above a size, and in a stack word */
         WIRE_MAX_NAME = 1024,   /* of a module, longer ones are cut */
         WIRE_MAX_MARK = 200,    /* bytes of a mark's text, longer ones are cut */
 };
@@ -128,15 +139,28 @@ static inline uint64_t wire_stack_word(uint32_t n_kept, uint32_t n_new, unsigned
         return n_kept | (uint64_t)n_new << 16 | (uint64_t)form << 32 | (uint64_t)end << 40;
 }
 
+/* WIRE_KNOWN: the token says which it is. */
 static inline uint32_t wire_stack_n_new(uint64_t stack) {
         return stack >> 16 & 0xffff;
 }
 
+static inline unsigned wire_stack_end(uint64_t stack) {
+        return stack >> 40 & 0xff;
+}
+
+/* Of a stack word or of the size of an ALLOC_KNOWN; 0: none. */
+static inline uint32_t wire_token(uint64_t word) {
+        return (uint32_t)(word >> WIRE_TOKEN_SHIFT);
+}
+
+#define WIRE_SIZE_MASK (((uint64_t)1 << WIRE_TOKEN_SHIFT) - 1)
+
 /* Words before the stack word, word 0 included; 0 for kinds that have none. */
 static inline unsigned wire_stack_at(unsigned kind) {
         static const uint8_t at[WIRE_N_KINDS] = {
-                [WIRE_ALLOC] = 3,  [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4, [WIRE_MMAP] = 4,
-                [WIRE_MREMAP] = 5, [WIRE_BRK] = 3,        [WIRE_POOL_ALLOC] = 3,  [WIRE_SAMPLE] = 5,
+                [WIRE_ALLOC] = 3,      [WIRE_FREE_STACK] = 3, [WIRE_REALLOC_END] = 4,
+                [WIRE_MMAP] = 4,       [WIRE_MREMAP] = 5,     [WIRE_BRK] = 3,
+                [WIRE_POOL_ALLOC] = 3, [WIRE_SAMPLE] = 5,     [WIRE_FAIL] = 3,
         };
 
         return kind < WIRE_N_KINDS ? at[kind] : 0;

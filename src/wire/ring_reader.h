@@ -38,15 +38,16 @@ size_t ring_reader_copy(struct ring_reader *r, uint64_t *words, size_t max_words
  * A PAD takes the rest: n words. */
 static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
         static const uint8_t fixed[WIRE_N_KINDS] = {
-                [WIRE_ALLOC] = 4,      [WIRE_FREE] = 2,          [WIRE_FREE_SIZED] = 3,
-                [WIRE_FREE_STACK] = 4, [WIRE_REALLOC_BEGIN] = 2, [WIRE_REALLOC_END] = 5,
-                [WIRE_FAILED] = 2,     [WIRE_MODULE] = 5,        [WIRE_THREAD_NAME] = 3,
-                [WIRE_FORK] = 1,       [WIRE_FORK_DONE] = 1,     [WIRE_EXEC] = 2,
-                [WIRE_MMAP] = 5,       [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
-                [WIRE_BRK] = 4,        [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
-                [WIRE_POOL_ALLOC] = 4, [WIRE_FREE_RANGE] = 3,    [WIRE_MARK] = 2,
-                [WIRE_HEAP] = 4,       [WIRE_SAMPLE] = 6,        [WIRE_SAMPLE_FREE] = 3,
-                [WIRE_UNSEEN] = 3,
+                [WIRE_ALLOC] = 4,       [WIRE_FREE] = 2,          [WIRE_FREE_SIZED] = 3,
+                [WIRE_FREE_STACK] = 4,  [WIRE_REALLOC_BEGIN] = 2, [WIRE_REALLOC_END] = 5,
+                [WIRE_FAILED] = 2,      [WIRE_MODULE] = 5,        [WIRE_THREAD_NAME] = 3,
+                [WIRE_FORK] = 1,        [WIRE_FORK_DONE] = 1,     [WIRE_EXEC] = 2,
+                [WIRE_MMAP] = 5,        [WIRE_MUNMAP] = 3,        [WIRE_MREMAP] = 6,
+                [WIRE_BRK] = 4,         [WIRE_LOST] = 2,          [WIRE_THREAD_EXIT] = 1,
+                [WIRE_POOL_ALLOC] = 4,  [WIRE_FREE_RANGE] = 3,    [WIRE_MARK] = 2,
+                [WIRE_HEAP] = 4,        [WIRE_SAMPLE] = 6,        [WIRE_SAMPLE_FREE] = 3,
+                [WIRE_UNSEEN] = 3,      [WIRE_MPROTECT] = 4,      [WIRE_FAIL] = 4,
+                [WIRE_ALLOC_KNOWN] = 3,
         };
         unsigned kind, at;
         size_t n_words;
@@ -62,11 +63,21 @@ static inline uint32_t ring_record_words(const uint64_t *words, size_t n) {
         at = wire_stack_at(kind);
         if (at != 0) {
                 uint64_t stack = words[at];
-                uint32_t n_new = stack >> 16 & 0xffff;
+                uint32_t n_new = wire_stack_n_new(stack), n_kept = stack & 0xffff;
 
-                if ((stack & 0xffff) + n_new > WIRE_MAX_FRAMES || stack >> 40 > WIRE_END_NONE)
+                if (wire_token(stack) > WIRE_MAX_TOKEN || wire_stack_end(stack) > WIRE_END_NONE)
                         return 0;
-                n_words += n_new;
+                if (n_new == WIRE_KNOWN) {
+                        if (wire_token(stack) == 0 || n_kept != 0)
+                                return 0;
+                } else {
+                        if (n_kept + n_new > WIRE_MAX_FRAMES)
+                                return 0;
+                        n_words += n_new;
+                }
+        } else if (kind == WIRE_ALLOC_KNOWN) {
+                if (wire_token(words[2]) - 1 >= WIRE_MAX_TOKEN)
+                        return 0;
         } else if (kind == WIRE_MODULE) {
                 if (words[4] > WIRE_MAX_NAME)
                         return 0;

@@ -74,6 +74,8 @@ static inline uint64_t *ring_writer_reserve(struct ring_writer *w, uint32_t n_wo
 
         if (__builtin_expect(n_words > (uint64_t)(w->end - words), 0))
                 return ring_writer_reserve_slow(w, n_words);
+        if (!words)
+                __builtin_unreachable(); /* w->end is NULL too then */
         return words;
 }
 
@@ -96,10 +98,11 @@ static inline uint64_t ring_writer_time(struct ring_writer *w) {
         return now;
 }
 
-/* end: behind the last word of the record. */
-static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
+/* words: as reserved; end: behind the last word of the record. */
+static inline void ring_writer_publish(struct ring_writer *w, const uint64_t *words,
+                                       uint64_t *end) {
         SIGNAL_POINT("ring/filled");
-        w->pos += (uint64_t)((uint8_t *)end - (uint8_t *)w->next);
+        w->pos += (uint64_t)((const uint8_t *)end - (const uint8_t *)words);
         SIGNAL_POINT("ring/moved");
         w->next = end;
         /* release: the words before the position. Pairs with the recorder's acquire of
@@ -107,6 +110,10 @@ static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
         atomic_store_explicit(&w->slot->write_pos, w->pos, memory_order_release);
         SIGNAL_POINT("ring/published");
         atomic_store_explicit(&w->slot->busy, 0, memory_order_release);
+}
+
+static inline void ring_writer_commit(struct ring_writer *w, uint64_t *end) {
+        ring_writer_publish(w, w->next, end);
 }
 
 #pragma GCC visibility pop

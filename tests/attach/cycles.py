@@ -169,10 +169,10 @@ def test_recorder_dies(t):
 
 
 def test_busy(t):
-    """16 threads that allocate and check what they have, a thousand signals a second."""
-    with Target(t, [build(t, "busy.c"), "16"]) as target, Pauses() as pauses:
+    """Threads that allocate and check what they have, a thousand signals a second."""
+    with Target(t, [build(t, "busy.c"), str(t.count(8, 16))]) as target, Pauses() as pauses:
         code = bytes_of_code(target.pid)
-        for _ in range(t.count(3, 300)):
+        for _ in range(t.count(2, 300)):
             totals = record(t, target.pid, lambda: time.sleep(0.05), pauses=pauses)
             assert totals["lost_events"] == totals["unknown_frees"] == totals["implicit_frees"] == 0, totals
             assert totals["allocations"] > 0, totals

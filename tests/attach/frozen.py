@@ -23,10 +23,10 @@ def tool(t):
     return os.path.join(os.path.dirname(t.silt.path), "src/attach/freeze")
 
 
-def freeze(t, pid, n, hold_ms=0):
+def freeze(t, target, n, hold_ms=0):
     """How long the process stood still each time (ms)."""
-    r = run([tool(t), str(pid), str(n), str(hold_ms)])
-    assert r.code == 0, f"{r.code}: {r.text}{r.errors}"
+    r = run([tool(t), str(target.pid), str(n), str(hold_ms)])
+    assert r.code == 0, f"{r.code}: {r.text}{r.errors}{target.last_words()}"
     lines = r.text.splitlines()
     assert len(lines) == n, r.text
     return [int(line.split()[0]) / 1000 for line in lines]
@@ -45,7 +45,7 @@ def check_clean(pid, n_files):
 def test_busy(t):
     with Target(t, [build(t, "busy.c"), "8"]) as target:
         n_files = len(os.listdir(f"/proc/{target.pid}/fd"))
-        note(t, freeze(t, target.pid, t.count(20, 300)))
+        note(t, freeze(t, target, t.count(20, 300)))
         check_clean(target.pid, n_files)
         assert target.finish(signal.SIGTERM).startswith("ok ")
 
@@ -53,7 +53,7 @@ def test_busy(t):
 def test_restless(t):
     """Threads that go to sleep and wake up all the time, in calls that a stop makes fail: none of them does, and none ends early."""
     with Target(t, [build(t, "restless.c")]) as target:
-        note(t, freeze(t, target.pid, t.count(20, 300)))
+        note(t, freeze(t, target, t.count(20, 300)))
         said = target.finish(signal.SIGTERM)
         assert said.startswith("ok "), said
 
@@ -64,7 +64,7 @@ def test_idle(t):
         targets = {}
         for how in WAITS:
             targets[how] = stack.enter_context(Target(t, [build(t, "idle.c"), how]))
-            freeze(t, targets[how].pid, 1)
+            freeze(t, targets[how], 1)
         for how, target in targets.items():
             if not how.endswith("-time"):
                 target.process.stdin.write(b"x")
@@ -77,7 +77,7 @@ def test_registers(t):
         target.process.stdout.readline()
         target.tell("before")
         for _ in range(t.count(5, 100)):
-            freeze(t, target.pid, 1)
+            freeze(t, target, 1)
             target.tell("after")
         target.process.stdin.close()
         target.process.stdin = None
@@ -96,7 +96,7 @@ def test_redis(t):
             n_files = len(os.listdir(f"/proc/{server.pid}/fd"))
             load = subprocess.Popen(["redis-benchmark", "-s", path, "-l", "-q", "-n", "20000", "-c", "20", "-t", "set,get,lpush,incr"],
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-            note(t, freeze(t, server.pid, t.count(20, 300)))
+            note(t, freeze(t, server, t.count(20, 300)))
             assert load.poll() is None, load.stdout.read()
             load.kill()
             said = load.communicate()[0].decode(errors="replace")

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 from attach._target import PATIENCE_S, Target, await_true, build
+from cases import cpu
 from harness.answer import parse
 from harness.cases import skip
 from harness.process import find_by_argument, run, stat_fields
@@ -119,6 +120,18 @@ def test_memory(t):
     each(t, LOST_BY_RULE, lambda how, target: check_answers(t, target, LOST + SPECIAL))
 
 
+def test_ring_beside_a_recording(t):
+    """A process that has a ring of the kernel's is not the one whose recorder has some too."""
+    trace = t.path("other.silt")
+    cpu.needs_samples(run([t.silt.path, "run", "-q", "-f", "--cpu", "-o", trace, "--", "true"]))
+    other = subprocess.Popen([t.silt.path, "run", "-q", "-f", "--cpu", "-o", trace, "--", "sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    t.running.append(other)
+    assert other.stdout.readline() == b"ready\n"
+    each(t, ("kernel",), lambda how, target: check_answers(t, target, LOST))
+    other.stdin.close()
+    assert other.wait(PATIENCE_S) in (0, 1)
+
+
 def test_memory_recorded(t):
     """The same, by the recorder: snapshot --graph, and the trace is asked."""
     for how in (*HELD, *LOST_BY_RULE):
@@ -224,7 +237,10 @@ def test_changed_meanwhile(t):
     the process itself sees it in neither now and then."""
     with Hostile(t, "moving") as target:
         with open(f"/proc/{target.pid}/mem", "rb", buffering=0) as memory:
-            n_missed = sum(all(os.pread(memory.fileno(), 8, int(target.said[end])) == bytes(8) for end in ("first", "second")) for _ in range(20000))
+            for _ in range(100):  # on a busy machine the two may take turns for a while
+                n_missed = sum(all(os.pread(memory.fileno(), 8, int(target.said[end])) == bytes(8) for end in ("first", "second")) for _ in range(20000))
+                if n_missed:
+                    break
         assert n_missed > 0, "it does not move"
         t.notes.append(f"who reads the process itself misses it {n_missed} times in 20,000")
         with unharmed(target):

@@ -3,7 +3,8 @@
 
 import time
 
-from attach._target import Attached, Target, build, record
+from attach._target import PATIENCE_S, Attached, Target, build, record
+from harness.process import give_up
 
 
 class Known(Target):
@@ -90,3 +91,17 @@ def test_busy(t):
             assert report, why
             for one in report["prior"]["allocators"]:
                 assert 0 < one["free_bytes"] <= one["held_bytes"] < 1 << 30, one
+
+
+def test_first_figures(t):
+    """Whoever reads a recording that has just begun is told as well: its figures are never all that the process has."""
+    with Target(t, [build(t, "busy.c"), "8"]) as target:
+        for i in range(t.count(5, 200)):
+            silt = Attached(t, target.pid, t.path(f"{i}.silt"))
+            end = time.monotonic() + PATIENCE_S
+            report = None
+            while not report or not report["totals"]["allocations"]:
+                give_up(end, "no figures came")
+                report, _ = t.silt.report(silt.trace)
+            silt.end()
+            assert report["prior"], report["headline"]

@@ -78,6 +78,12 @@ def test_children_one_after_another_are_never_side_by_side(t):
         check_turns(t, 1, 1, 5000000)
 
 
+def test_children_between_snapshots_are_never_side_by_side(t):
+    """A cut ends a slice; what lies behind it has its order too."""
+    record(t, [t.helper(), "turns", str(t.count(200, 1000))], "--snapshot-every", "10ms")
+    check_turns(t, 1, 1, 5000000)
+
+
 def test_children_at_the_same_time_are_side_by_side(t):
     record(t, [t.helper(), "together", "8"])
     check_turns(t, 8, 8, 5000000)
@@ -114,3 +120,25 @@ def test_a_process_that_ends_is_no_spike(t):
     findings = json.loads(t.silt.command("report", "--json", t.path("t.silt")).text)["findings"]
     about = [(f["kind"], f["text"]) for f in findings if "hold_all" in f["text"] and f["kind"] not in ("left-at-end", "leak")]
     assert len(about) == 1 and about[0][0] != "short-peak", findings
+
+
+def test_the_first_program_is_gone_after_its_exec(t):
+    """Alone in the recording until then: what it held is not beside what the next one holds."""
+    source, program = t.path("next.c"), t.path("next")
+    with open(source, "w") as f:
+        f.write("""#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+        char *volatile held = malloc(1000000);
+        if (argc > 1)
+                execv(argv[0], (char *[]){argv[0], NULL});
+        held = malloc(5000000);
+        return !held;
+}
+""")
+    r = run(["gcc", "-O0", source, "-o", program])
+    assert r.code == 0, r.errors
+    record(t, [program, "again"])
+    got = report(t)
+    assert got["totals"]["peak_live_bytes"] == 6000000, got["totals"]
+    check_sum(got)

@@ -104,19 +104,20 @@ def test_foreign_files(t):
     folder = t.path("foreign")
     os.mkdir(folder)
     made = {sys.executable: "a program or a library", os.path.abspath(__file__): None}
+    read = {}
     if shutil.which("valgrind"):
         for tool, name, what in (("massif", "massif.out", "a massif profile"), ("dhat", "dhat.out", "a DHAT profile"),
                                  ("callgrind", "callgrind.out", "a callgrind profile")):
             path = os.path.join(folder, name)
             run(["valgrind", "-q", f"--tool={tool}", f"--{tool}-out-file={path}", t.path("story")])
-            made[path] = what
+            (made if tool == "callgrind" else read)[path] = what
         run(["valgrind", f"--log-file={folder}/log", t.path("story")])
-        made[f"{folder}/log"] = "a valgrind log"
+        read[f"{folder}/log"] = "a valgrind log"
     if shutil.which("heaptrack"):
         run(["heaptrack", "-o", f"{folder}/heaptrack", t.path("story")], cwd=folder)
         for name in os.listdir(folder):
             if name.startswith("heaptrack"):
-                made[os.path.join(folder, name)] = "a heaptrack recording"
+                read[os.path.join(folder, name)] = "a heaptrack recording"
     with open(f"{folder}/report.json", "wb") as f:
         f.write(t.silt.command("report", "--json", t.path("t.silt")).stdout)
     made[f"{folder}/report.json"] = "silt's JSON output"
@@ -130,12 +131,18 @@ def test_foreign_files(t):
             r = t.silt.command(*command, path)
             assert r.code == 2 and len(r.errors.splitlines()) == 1 and "not a silt trace" in r.errors, (path, r.errors)
             assert what is None or f"is {what}, not a silt trace: " in r.errors, (path, what, r.errors)
-    t.notes.append(f"{len(made)} files of other kinds")
+    for path, what in read.items():
+        if not os.path.exists(path):
+            continue
+        assert t.silt.command("report", path).code == 0, path
+        r = t.silt.command("symbolize", path)
+        assert r.code == 2 and f"is {what}, not a silt trace: make a trace of it with 'silt import'" in r.errors, (path, r.errors)
+    t.notes.append(f"{len(made)} files of other kinds, {len(read)} that silt reads")
 
 
 # ---- terminals --------------------------------------------------------------------------------------------------------
 
-VIEWS = [[], ["--by", "end"], ["--by", "count"], ["--blocks"], *[["--group-by", x] for x in ("site", "function", "module", "line", "crate", "thread", "size", "process")],
+VIEWS = [[], ["--by", "end"], ["--by", "count"], ["--blocks"], *[["--group-by", x] for x in ("site", "function", "module", "line", "crate", "component", "thread", "size", "process")],
          ["--tree"], ["--bottom-up"], ["--callers", "main"], ["--callees", "main"], ["--histogram", "size"], ["--histogram", "lifetime"],
          ["--at", "@peak"], ["--process", "all"]]
 ONE = re.compile(r"(?<![\d,.:@/x-])1 (?:more |other |call |temporary )?(?:frees|allocs|blocks|allocations|releases|events|bytes|sites|threads|processes|calls|paths|"

@@ -132,6 +132,18 @@ def test_what_cannot_be_told(t):
     check(t, cut, "--max-peak", "1", "--strict", code=1)
     got, _ = check(t, short, "--against", cut, code=0)
     assert got["base_doubt"], got
+    n_empty = 0
+    for n_bytes in range(100, min(len(whole), 6000), 100):  # nor one that was cut off before its first figures
+        with open(cut, "wb") as f:
+            f.write(whole[:n_bytes])
+        r = t.silt.command("check", cut, "--max-peak", "1M", "--json")
+        if r.code == 0:
+            measured = parse(r.text)["checks"][0]["measured"]
+            # a slow program may have allocated nothing when the recorder wrote for the first time: then 0 is known
+            assert measured != 0 or re.search(r" [1-9]\d* slices?, 0 events", t.silt.command("verify", cut).text), (n_bytes, r.text)
+            assert "As far as" in parse(r.text)["text"] or measured is None, (n_bytes, r.text)
+            n_empty += measured is None
+    assert n_empty, "no cut lay between the start and the first slice"
 
 
 def test_against(t):

@@ -355,6 +355,17 @@ def test_text(t):
     assert re.match(r"NEW peaks at [\d.]+ KiB, 146\.5 KiB more than OLD \(\+\d+ %\); shop::Fonts::load alone grew by 146\.5 KiB\.$", first), first
 
 
+def test_what_a_side_lacks_comes_first(t):
+    whole = record(t, "sh", "whole.silt", ["-c", "true"])
+    cut = t.path("cut.silt")
+    with open(whole, "rb") as f, open(cut, "wb") as out:
+        out.write(f.read()[:-40])
+    for old, new, side in ((whole, cut, "NEW"), (cut, whole, "OLD")):
+        text = t.silt.command("diff", old, new).text
+        assert text.startswith(f"! {side}: ") and "\nOLD: " in text, text[:300]
+    assert not t.silt.command("diff", whole, whole).text.startswith("!")
+
+
 def test_refused(t):
     trace = record(t, t.program("basic"), "t.silt")
     for argv, why in (([trace, t.path("none.silt")], "cannot open"), ([trace, __file__], "not a"),

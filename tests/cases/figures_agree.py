@@ -9,7 +9,7 @@ from harness.process import in_time
 from harness.served import Served
 
 METRICS = ("peak", "end", "allocated", "count", "temporary", "growth")
-GROUPS = ("site", "function", "module", "line", "crate", "thread", "size", "process")
+GROUPS = ("site", "function", "module", "line", "crate", "component", "thread", "size", "process")
 HOSTILE = "a\u202eb\nc"
 
 

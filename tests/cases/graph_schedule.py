@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Graphs that nobody asks for: every so often, and before memory runs out. And what blocks are, by their classes."""
 
+import os
 import signal
 import subprocess
 import time
@@ -85,6 +86,8 @@ def test_at_a_signal(t):
     """silt takes the one it was told to, and passes the other on; in a program that runs already, too."""
     script = "import signal, sys; signal.signal(signal.SIGUSR1, lambda *_: print('usr1', flush=True)); print('ready', flush=True)\nwhile 1: signal.pause()"
     for attach in (False, True):
+        if os.path.exists(t.path("t.silt")):
+            os.remove(t.path("t.silt"))  # or its snapshots are taken for those of the next
         program = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True) if attach else None
         what = ["attach", str(program.pid)] if attach else ["run"]
         argv = [t.silt.path, what[0], "-f", "-o", t.path("t.silt"), "--graph-signal", "USR2", *what[1:], *([] if attach else ["python3", "-c", script])]

@@ -22,7 +22,7 @@ int main(void) {
 }
 """
 
-GROUPS = ("site", "function", "module", "line", "crate", "thread", "size", "process")
+GROUPS = ("site", "function", "module", "line", "crate", "component", "thread", "size", "process")
 
 
 def test_each_key_occurs_once(t):
@@ -43,6 +43,14 @@ def test_each_key_occurs_once(t):
         "check": [[a, "--max-peak", "1M"], [a, "--max-peak", "1G", "--against", b]],
         "leaks": [[a], [a, "--show-reachable"]],
         "holders": [[a], [a, "--full"], [a, "--why", "leak"]],
+        "tasks": [[a], [a, "--full"]],
+        "lab": [["--memory", "512M", "-q", "-f", "-o", t.path("lab.silt"), "true"], ["--find-limit", "-q", "--runs", "1", "true"]],
+        "whatif": [[a, "--estimate"], [a, "--allocator", "glibc"]],
+        "bill": [[a], [a, "--at", "@peak", "--full"], [b]],
+        "ask": [[a, "growing"], [a, "threads"], [b, "peak"], ["--list"]],
+        "sql": [[a, "SELECT * FROM marks"], [b, "SELECT 1 AS x, 2 AS x"]],
+        "top": [[a], [b]],
+        "fleet": None,  # needs a server: tests/cases/fleet.py, which reads as strictly
         "snapshot": None,  # needs a program that runs: tests/cases/snapshots.py, which reads as strictly
     }
     told = run([t.silt.path, "--help"]).text

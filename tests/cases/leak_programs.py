@@ -51,7 +51,8 @@ def by_silt(t, name, argv):
 
 def compare(t, name, argv):
     ours, theirs = by_silt(t, name, argv), by_memcheck(argv)
-    only_ours, only_theirs = sorted((ours - theirs).elements()), sorted((theirs - ours).elements())
+    # by class and blocks: bytes change with the length of variables, and so would their order
+    only_ours, only_theirs = (sorted(x.elements(), key=lambda r: (r[0], r[2], r[1])) for x in (ours - theirs, theirs - ours))
     what = f"{name}: only silt {only_ours}, only memcheck {only_theirs}"
     if sum(ours.values()) != sum(theirs.values()) or not ours:
         return f"{sum(ours.values())} and {sum(theirs.values())} records; {what}"

@@ -3,9 +3,10 @@
 
 import os
 import subprocess
+import time
 
 from harness.cases import skip
-from harness.process import run
+from harness.process import give_up, run
 
 FILL = """
 #include <stdlib.h>
@@ -40,7 +41,7 @@ int main(void) {
         free(malloc(10));
         usleep(50000);
         for (int i = 0; i < 1000; i++) memset(take(50000), 1, 50000);
-        usleep(300000);
+        for (int i = 0; i < 30; i++) { void *volatile p = malloc(100); free(p); usleep(10000); }
         return 0;
 }
 """
@@ -202,6 +203,41 @@ def test_memory_that_nothing_explains(t):
     assert 40e6 < one["bytes"] < 60e6, one
 
 
+def while_it_runs(t, argv, is_told):
+    """Of a recording whose program waits for a file, until it has told."""
+    end = time.monotonic() + 120
+    silt = subprocess.Popen([t.silt.path, "run", "-q", "-f", "-o", t.path("t.silt"), "--", *argv], cwd=t.path("."))
+    t.running.append(silt)
+    got = None
+    while not got or not is_told(got):
+        assert silt.poll() is None, "it ended"
+        give_up(end, f"it is not told: {got and (got['headline'], got['limits'], got['notes'])}")
+        time.sleep(0.1)
+        if os.path.exists(t.path("t.silt")):
+            got, _ = t.silt.report(t.path("t.silt"))
+    assert got["ended"] in (None, "running", "unknown"), got["ended"]
+    with open(t.path("stop"), "w"):
+        pass
+    assert silt.wait(timeout=60) == 0
+    got, why = t.silt.report(t.path("t.silt"))
+    assert got, why
+    return got
+
+
+def test_told_while_it_runs(t):
+    """A server may never end, and a recorder may die first."""
+    forever = 'while (access("stop", F_OK)) usleep(10000);'
+    got = while_it_runs(t, [build(t, "raw", RAW.replace("for (int i = 0; i < 30; i++)", "").replace("usleep(10000); }", "}" + forever))],
+                        lambda x: any(y["kind"] == "unseen" and 40e6 < y["bytes"] < 60e6 for y in x["limits"]))
+    assert [x["kind"] for x in got["limits"]] == ["unseen"], got["limits"]
+    os.unlink(t.path("stop"))
+    build(t, "plugin.so", PLUGIN, "-shared", "-fPIC")
+    words = "opened libraries in a separate namespace"
+    got = while_it_runs(t, [build(t, "opener", OPENER.replace("usleep(300000);", forever)), t.path("plugin.so")],
+                        lambda x: any(words in y for y in x["notes"]))
+    assert sum(words in x for x in got["notes"]) == 1, got["notes"]
+
+
 def test_another_namespace(t):
     """A library that brings a libc of its own, whose malloc nobody stands before."""
     build(t, "plugin.so", PLUGIN, "-shared", "-fPIC")
@@ -211,7 +247,7 @@ def test_another_namespace(t):
 
 def test_attached(t):
     """What a process has from before is not held against the recording, what it takes later is."""
-    program = build(t, "later", RAW.replace("int main(void) {", "int main(void) { memset(take(40000), 1, 40000); usleep(1500000);").replace("usleep(300000)", "usleep(1500000)"))
+    program = build(t, "later", RAW.replace("int main(void) {", "int main(void) { memset(take(40000), 1, 40000); usleep(1500000);").replace("i < 30", "i < 150"))
     p = subprocess.Popen([program])
     try:
         r = run([t.silt.path, "attach", str(p.pid), "-f", "-o", t.path("a.silt")])

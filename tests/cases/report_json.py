@@ -20,7 +20,7 @@ QUALITY = {"complete_stacks_pct": NUMBER, "symbolized_frames_pct": NUMBER}
 OVERHEAD = {"runtime_bytes": int, "trace_bytes": int, "bytes_per_event": NUMBER, "blocked_s": NUMBER}
 PROCESS = {"pid": int, "parent": int, "command": list, "totals": dict}
 FINDING = {"kind": str, "text": str, "bytes": int}
-METRICS = ["peak", "end", "allocated", "count", "temporary", "growth"]
+METRICS = ["peak", "end", "allocated", "count", "temporary", "growth", "mapped"]
 
 
 def check_shape(where, shape, got):

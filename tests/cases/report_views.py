@@ -8,7 +8,7 @@ from harness.process import run
 
 METRICS = {"peak": "peak_live_bytes", "end": "end_live_bytes", "allocated": "bytes_allocated", "count": "allocations",
            "temporary": "temporary_allocations", "growth": "end_live_bytes"}
-GROUPS = ["site", "function", "module", "line", "crate", "thread", "size", "process"]
+GROUPS = ["site", "function", "module", "line", "crate", "component", "thread", "size", "process"]
 TREES = [["--tree"], ["--bottom-up"], ["--tree", "--depth", "2"], ["--tree", "--min-share", "20"], ["--tree", "--full"]]
 
 
@@ -191,3 +191,24 @@ def test_against_brute_force(t):
         path = os.path.join(t.context.build_dir, "src/query", test)
         r = run([path, *traces])
         assert r.code == 0 and "as expected" in r.text, f"{test}: {r.text[-500:]}{r.errors[-500:]}"
+
+
+def test_cut_before_its_first_figures(t):
+    """Where nothing is known, no view says that there was nothing."""
+    record(t, "basic")
+    with open(t.path("t.silt"), "rb") as f:
+        whole = f.read()
+    n_blank = 0
+    for n_bytes in range(100, len(whole), 100):
+        with open(t.path("cut.silt"), "wb") as f:
+            f.write(whole[:n_bytes])
+        if t.silt.command("report", t.path("cut.silt")).code:
+            continue
+        if "nothing of what it did is in the trace" not in " ".join(t.silt.command("report", t.path("cut.silt")).text.split()):
+            break
+        n_blank += 1
+        for command in (["report", "--tree"], ["report", "--by", "count", "--group-by", "function"], ["whatif"], ["flame", "-f", "-o", t.path("f.svg")]):
+            r = t.silt.command(*command, t.path("cut.silt"))
+            said = open(t.path("f.svg")).read() if command[0] == "flame" else r.text
+            assert r.code == 0 and "Nothing of what the program did is in the trace" in " ".join(said.split()), (command, n_bytes, r.code, said[:600])
+    assert n_blank, "no cut lay between the start and the first figures"

@@ -86,6 +86,13 @@ def test_the_closing_lines_count_what_was_repeated(t):
     assert r.code == 0 and r.text.splitlines() == ["3 time-outs on a busy machine, repeated", "10 passed, 0 failed"], r.text
 
 
+def test_the_closing_lines_name_what_failed(t):
+    with open(t.path("r.json"), "w") as f:
+        json.dump({"passed": 5, "failed": 1, "skipped": 0, "repeated": 0, "names_failed": ["a/b"]}, f)
+    r = process.run([sys.executable, os.path.join(t.context.tests_dir, "summarize.py"), t.path("r.json")])
+    assert r.code == 1 and r.text.splitlines() == ["failed: a/b", "5 passed, 1 failed"], r.text
+
+
 class Unable(Fake):
     """A test that needs what this place lacks."""
 

@@ -150,6 +150,9 @@ def test_requests_that_are_none(t):
     finish(s)
 
 
+test_requests_that_are_none.waits = True
+
+
 def test_pipelining(t):
     s = serve(t)
     with s.connect() as c:
@@ -245,6 +248,9 @@ def test_slow_writers(t):
     assert gone, "it was still waited for"
     assert 8 < time.monotonic() - begin, "it was not waited for"
     finish(s)
+
+
+test_slow_writers.waits = True
 
 
 def test_slow_readers(t):
@@ -362,6 +368,9 @@ def test_once(t):
     begin = time.monotonic()
     assert s.wait(40) == 0
     assert time.monotonic() - begin > 10, "it ended at once"
+
+
+test_once.waits = True
 
 
 def test_addresses(t):

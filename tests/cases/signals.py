@@ -2,13 +2,12 @@
 """Signals, terminals, kills: the program gets what was meant for it, once, and the trace is whole."""
 
 import os
-import select
 import signal
 import subprocess
 import time
 
 from harness.place import fork_terminal
-from harness.process import TimedOut, kill_family
+from harness.process import TimedOut, is_readable, kill_family
 from harness.watch import children, comm
 
 
@@ -171,7 +170,7 @@ class Terminal:
         end = time.monotonic() + timeout_s
         while word not in self.output:
             left = end - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+            if left <= 0 or not is_readable(self.fd, left):
                 raise AssertionError(f"no {word!r} in {self.output!r}")
             try:
                 data = os.read(self.fd, 65536)
@@ -187,7 +186,7 @@ class Terminal:
     def finish(self, timeout_s=60):
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
-            if select.select([self.fd], [], [], 0.1)[0]:
+            if is_readable(self.fd, 0.1):
                 try:
                     self.output += os.read(self.fd, 65536)
                 except OSError:

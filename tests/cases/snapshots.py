@@ -269,7 +269,7 @@ def test_many(t):
         p.end()
     assert not failed, failed[:3]
     assert sorted(map(int, names)) == list(range(1, len(names) + 1)), sorted(names)[:10]
-    assert os.path.getsize(p.trace) < 20000 + 600 * len(names), os.path.getsize(p.trace)
+    assert os.path.getsize(p.trace) < 20000 + 1500 * len(names), os.path.getsize(p.trace)  # a bill each, where there is time for it
     for name in t.chance.sample(names, 3):
         assert live(t, p.trace, "--at", "@" + name) == (100000, 1000)
     v = t.silt.command("verify", p.trace)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`silt verify`, and every reader, on traces that are not what they should be."""
 
+from harness.answer import parse
+from harness.process import run
 
 
 def sound(t):
@@ -57,6 +59,38 @@ def test_cut_off_anywhere(t):
             assert len(r.errors.splitlines()) == 1, r.errors
     assert t.silt.command("verify", write(t, "cut.silt", data[:len(data) // 2])).text != \
         t.silt.command("verify", write(t, "whole.silt", data)).text
+
+
+SLOW = """#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[20];
+int main(void) {
+        for (int i = 0; i < 20; i++, usleep(50000))
+                kept[i] = malloc(10000);
+        return 0;
+}
+"""
+
+
+def test_cut_before_the_last_slice(t):
+    """Between the end of a process and the figures that go until then: its end is not told with the figures of before."""
+    program, trace = t.path("slow"), t.path("slow.silt")
+    with open(program + ".c", "w") as f:
+        f.write(SLOW)
+    assert run(["gcc", "-O0", program + ".c", "-o", program]).code == 0 and t.silt.record(trace, [program]).code == 0
+    with open(trace, "rb") as f:
+        data = f.read()
+    whole = parse(t.silt.command("report", "--json", trace).text)["totals"]
+    n_before = n_ended = 0
+    for length in range(data.index(b"PEND") - 200, len(data), 37):
+        path = write(t, "cut.silt", data[:length])
+        r = t.silt.command("report", path)
+        cut = parse(t.silt.command("report", "--json", path).text)["totals"]
+        is_ended = " exited" in r.text
+        assert not is_ended or cut["peak_live_bytes"] == whole["peak_live_bytes"] == 200_000, (length, r.text[:400])
+        n_ended += is_ended
+        n_before += cut["peak_live_bytes"] < 200_000
+    assert n_ended and n_before, (n_ended, n_before)
 
 
 def test_appended_bytes_are_found(t):

@@ -13,7 +13,7 @@ from harness.process import find_by_argument, give_up, in_time
 from harness.served import Served, needs_page
 
 ANSWERS = ("trace", "report", "timeline", "flame", "table", "heat", "threads", "report?tree", "report?group-by=function", "report?histogram=size",
-           "source?what=main", "diff?old-to=@peak&from=@peak")
+           "source?what=main", "diff?old-to=@peak&from=@peak", "sql-schema", "sql?sql=SELECT+*+FROM+sites", "sql?sql=SELECT+*+FROM+threads&process=main")
 
 
 def record(t, name="t.silt", program="basic", argv=()):
@@ -291,6 +291,9 @@ def test_a_trace_that_is_cut(t):
     os.unlink(trace)
     assert s.get("/api/1/trace?since=999&wait=2").json["schema"].startswith("silt.")
     assert s.end() == 0
+
+
+test_a_trace_that_is_cut.waits = True
 
 
 def test_run_view(t):

@@ -54,6 +54,8 @@ def test_full_disk_as_root(t):
             assert len(said) == 1 and "No space left" in said[0], f"{n_pages} pages: {r.errors}"
             assert f"{n_missing:,} events" in said[0], f"{n_pages} pages: {r.errors}"
             assert "could not be written" in text, f"{n_pages} pages: the report hides it: {text[:1500]}"
+            top = " ".join(t.silt.command("top", "--batch", t.path("out.silt")).text.split())
+            assert f"{n_missing:,} events could not be written" in top, f"{n_pages} pages: silt top hides it: {top[:1500]}"
         else:
             assert len(said) <= 1, f"{n_pages} pages: {r.errors}"  # the names may have found no room
     assert n_full >= 3, "these disks are too large"
@@ -75,6 +77,16 @@ def test_a_disk_that_is_full_for_a_while_as_root(t):
     totals = whole(t, t.path("out.silt"))["totals"]
     assert n_events(totals) == truth["allocations"] + truth["frees"], f"{truth} {totals}"
     t.notes.append(" / ".join(said))
+
+
+def test_no_room_to_look_on_as_root(t):
+    """silt top writes to a file of its own: where there is no room for it, it says so at once and leaves the process alone."""
+    os.makedirs(t.path("disk"), exist_ok=True)
+    script = (f'mount -t tmpfs -o size=64k none {t.path("disk")} || exit 90; sleep 60 & TMPDIR={t.path("disk")} "$1" top --batch $!; s=$?; '
+              f'grep -c libsilt /proc/$!/maps; ls {t.path("disk")}; kill $!; exit $s')
+    r = run(in_own_mounts(script, "sh", t.silt.path))
+    assert r.code == 2 and r.text == "0\n", (r.text, r.errors)
+    one_line(r.errors, "is full", "TMPDIR")
 
 
 def test_folder_removed(t):

@@ -188,6 +188,9 @@ def test_a_parent_whose_children_go_on(t):
     t.notes.append(f"{n_runs} runs, 0 failures")
 
 
+test_a_parent_whose_children_go_on.waits = True
+
+
 def test_the_whole_group(t):
     """As a supervisor does it: silt, the program and its children at once. The recorder ends the trace alone."""
     n_runs = t.count(2, 30)
@@ -249,3 +252,6 @@ def test_sigterm_to_the_recorder_of_a_daemon(t):
     for page in range(1, len(pids)):
         recorded = find_process(report, pids[page])["totals"]["allocations"]
         assert 0 < recorded <= after[page - 1] + Tally(tally_path, page).n_created, f"{recorded} of {after[page - 1]}"
+
+
+test_sigterm_to_the_recorder_of_a_daemon.waits = True

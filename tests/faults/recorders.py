@@ -109,6 +109,9 @@ def test_stopped_and_continued(t):
         t.notes.append(f"{totals['lost_events']} of {sum(list(truth.values())[:2])} lost, {recording.seconds:.1f} s, alone {bare.seconds:.1f}")
 
 
+test_stopped_and_continued.waits = True
+
+
 def test_stopped_for_good(t):
     """The program ends as alone; silt does not wait for the recorder for ever, says what happened, and leaves it be. When
     somebody continues it, it writes the rest alone."""
@@ -142,6 +145,9 @@ def test_stopped_for_good(t):
     assert report["ended"] == "exit", report["ended"]
 
 
+test_stopped_for_good.waits = True
+
+
 def test_slow_is_not_stopped(t):
     """A recorder that hardly runs after the program has ended is waited for, longer than for a stopped one."""
     argv = crew(t, 300)
@@ -162,6 +168,9 @@ def test_slow_is_not_stopped(t):
     assert err == "", err
     truth, totals = told(bare.stdout), whole(t, recording.trace)["totals"]
     assert n_events(totals) == truth["allocations"] + truth["frees"], f"{truth} {totals}"
+
+
+test_slow_is_not_stopped.waits = True
 
 
 def test_many_programs_wait_once(t):
@@ -203,6 +212,9 @@ def test_many_programs_wait_once(t):
     noted = [note for note in report["notes"] if "the recorder was stopped or too busy to answer" in note]
     assert n_before <= len(noted) <= n_before + 2, f"{len(noted)} of {n_before}, and maybe a sleep: {noted}"
     t.notes.append(f"{n_before} programs waited {waited:.1f} s together")
+
+
+test_many_programs_wait_once.waits = True
 
 
 def await_noted(t, trace, words, patience_s=20):

@@ -3,13 +3,12 @@
 
 import os
 import re
-import select
 import signal
 import subprocess
 import time
 
 from harness.place import fork_terminal
-from harness.process import TimedOut, kill_family
+from harness.process import TimedOut, is_readable, kill_family
 from harness.watch import await_state, whole
 
 N_ROUNDS = 400
@@ -141,7 +140,7 @@ class Shell:
         end = time.monotonic() + timeout_s
         while not (found := re.search(pattern, self.output)):
             left = end - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+            if left <= 0 or not is_readable(self.fd, left):
                 raise AssertionError(f"no {pattern!r} in {self.output!r}")
             try:
                 self.output += os.read(self.fd, 65536)

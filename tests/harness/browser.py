@@ -10,10 +10,11 @@
 import base64
 import json
 import os
-import select
 import shutil
 import subprocess
 import time
+
+from harness.process import is_readable
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
@@ -72,7 +73,7 @@ class Browser:
 
     def message(self, deadline):
         while b"\0" not in self.buffer:
-            ready, _, _ = select.select([self.read_fd], [], [], max(0, deadline - time.monotonic()))
+            ready = is_readable(self.read_fd, deadline - time.monotonic())
             assert ready, "the browser does not answer"
             got = os.read(self.read_fd, 1 << 16)
             assert got, "the browser is gone"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests written as Python functions: `test_*(context)` in tests/cases/*.py. A function fails by an exception (assert,
 or `expect`), and leaves itself out by `skip(reason)`. `test_x.repeats = 3` runs it so often in `make test`,
-`test_x.soak_repeats = 300` in `make soak`; 0 is not at all. What a function draws it draws from `t.chance`: the same in
+`test_x.soak_repeats = 300` in `make soak`; 0 is not at all. `test_x.waits = True` says that it does little but wait: such
+tests run beside the others. What a function draws it draws from `t.chance`: the same in
 every `make test`, anew in `make soak`, and a failure says how to have it again."""
 
 import importlib.util
@@ -75,6 +76,7 @@ class CaseTest:
         self.name, self.function, self.context = name, function, context
         self.repeats = getattr(function, "repeats", 1)
         self.soak_repeats = getattr(function, "soak_repeats", self.repeats)
+        self.waits = getattr(function, "waits", False)
         self.n_runs = 0
 
     def run(self):

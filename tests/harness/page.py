@@ -8,7 +8,6 @@
 import json
 import os
 import re
-import select
 import shutil
 import subprocess
 import threading
@@ -16,7 +15,7 @@ import time
 
 from . import browser
 from .cases import skip
-from .process import TimedOut, run
+from .process import TimedOut, is_readable, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 START_S = 30
@@ -54,7 +53,7 @@ class View:
         """Reads what it prints until that is there."""
         deadline = time.monotonic() + START_S
         while not (found := re.search(pattern, self.said)):
-            ready, _, _ = select.select([self.process.stderr], [], [], max(0, deadline - time.monotonic()))
+            ready = is_readable(self.process.stderr, deadline - time.monotonic())
             if not ready:
                 raise TimedOut(f"no {pattern} within {START_S} s: {self.said}")
             got = os.read(self.process.stderr.fileno(), 65536).decode(errors="replace")

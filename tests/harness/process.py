@@ -2,6 +2,7 @@
 """Running a command with a time limit after which nothing of it is left alive."""
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -127,3 +128,10 @@ def run(argv, timeout_s=120, stdin=b"", env=None, cwd=None, **popen):
         raise TimedOut(f"no end after {timeout_s} s: {' '.join(map(str, argv))}\n"
                        f"  stdout: {stdout[-500:]!r}\n  stderr: {stderr[-500:]!r}") from None
     return Result(argv, child.returncode, stdout, stderr, time.monotonic() - begin)
+
+
+def is_readable(stream, timeout_s):
+    """By poll: select knows no descriptor above 1,023, and tests beside may have a thousand open."""
+    p = select.poll()
+    p.register(stream, select.POLLIN)
+    return bool(p.poll(max(0, timeout_s) * 1000))

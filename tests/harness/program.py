@@ -5,7 +5,7 @@ import json
 import os
 
 from . import expect
-from .process import outlived
+from .process import TimedOut, outlived
 
 # qemu-user says it when a signal ends the guest
 EMULATOR_WORDS = b"qemu: uncaught target signal"
@@ -85,6 +85,8 @@ class ProgramTest:
             failures.append("the recorder still ran 5 s after the last process of the program had ended")
         if report is None:
             return names, None, None, failures + [why]
+        if "took too long" in json.dumps(report["limits"]):
+            raise TimedOut(f"silt says that it lacked the time to see all: {report['limits']}")
         all_report = None
         if "all" in case and not baseline:
             all_report, why = silt.report(trace, "--process", "all")

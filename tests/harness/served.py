@@ -5,13 +5,12 @@ import http.client
 import json
 import os
 import re
-import select
 import socket
 import subprocess
 import time
 
 from .cases import skip
-from .process import TimedOut, give_up
+from .process import TimedOut, give_up, is_readable
 
 ADDRESS = re.compile(r"http://(\S+):(\d+)/\?token=([0-9a-f]{32})(#\S*)?")
 
@@ -51,7 +50,7 @@ class Served:
         deadline = time.monotonic() + patience_s
         while not (found := re.search(pattern, self.said)):
             give_up(deadline, f"'{pattern}' was not said: {self.said[-500:]}")
-            if select.select([self.stream], [], [], 0.2)[0]:
+            if is_readable(self.stream, 0.2):
                 more = os.read(self.stream.fileno(), 4096)
                 assert more, f"it ended: {self.said[-500:]}"
                 self.said += more.decode(errors="replace")

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """How much memory a program, and silt with it, takes at most."""
 
+import json
+import os
 import subprocess
+import sys
 import threading
 import time
 
-from .process import outlived
+from .process import outlived, run
 from .watch import Recording, whole
 
 MIB = 1 << 20
@@ -39,6 +42,18 @@ def weigh_alone(argv):
     assert process.wait(300) == 0
     weigher.join()
     return weigher.peak_bytes
+
+
+# Started by a small process, with the environment of its own: the kernel begins a child's figure at the size of whoever started it.
+MAX_RSS = ("import json, os, resource, subprocess, sys; subprocess.check_call(sys.argv[2:], env=json.loads(sys.argv[1]), stdout=2); "
+           "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+
+
+def max_rss_bytes(argv, env=None):
+    """The kernel's own figure of the program without silt."""
+    r = run([sys.executable, "-S", "-c", MAX_RSS, json.dumps(dict(env or os.environ)), *argv], timeout_s=300)
+    assert r.code == 0, r.errors
+    return int(r.text) * 1024
 
 
 def record(t, argv, **kwargs):

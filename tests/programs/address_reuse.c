@@ -4,16 +4,16 @@
  * come from two threads microseconds apart; any two of them taken in the wrong order show as an
  * unknown free, a block that never ends, or a peak of two blocks.
  *
- * 50,000 rounds of: B frees and allocates 48 bytes, A frees and allocates 48 bytes; A starts with
+ * 10,000 rounds of: B frees and allocates 48 bytes, A frees and allocates 48 bytes; A starts with
  * one and frees the last.
- *   allocations 1 + 100,000 (+ 1 TLS table), frees 100,001   peak D + 48 in 2 blocks, exactly
+ *   allocations 1 + 20,000 (+ 1 TLS table), frees 20,001   peak D + 48 in 2 blocks, exactly
  * A block is always released by the other thread, but for A's last one: it is freed by B too. 0
  * temporary. */
 #include "truth.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define N_ROUNDS 50000
+#define N_ROUNDS 10000
 static void *_Atomic cell;
 static _Atomic int turn; /* 0: A's, 1: B's */
 

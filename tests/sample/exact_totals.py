@@ -72,6 +72,20 @@ def test_what_is_refused(t):
 test_what_is_refused.native_alone = "qemu-user has no limit of memory"
 
 
+def test_cut_before_it_was_counted(t):
+    """What is an estimate yet is not called exact."""
+    with open(record(t, [program(t), "ways", "30000"], "--sample", "4K"), "rb") as f:
+        whole = f.read()
+    at = next(i for i in range(0, len(whole), 8) if whole.startswith(b"\xf5sltTALY", i))
+    with open(t.path("cut.silt"), "wb") as f:
+        f.write(whole[:at])
+    report, why = t.silt.report(t.path("cut.silt"))
+    assert report and report["totals"]["allocations"], (why, report and report["headline"])
+    text = " ".join(t.silt.command("report", t.path("cut.silt")).text.split())
+    assert " made about " in text and "are exact" not in text, text[:800]
+    assert " made about " not in t.silt.command("report", t.path("t.silt")).text
+
+
 def test_a_bounded_trace(t):
     argv = [program(t), "ways", "30000"]
     exact = read(t, record(t, argv))["totals"]

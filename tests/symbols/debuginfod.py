@@ -115,8 +115,14 @@ def test_a_server_that_is_silent(t):
     ask_a_silent_server(t, b"")
 
 
+test_a_server_that_is_silent.waits = True
+
+
 def test_a_server_that_falls_silent(t):
     ask_a_silent_server(t, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n\x7fELF")
+
+
+test_a_server_that_falls_silent.waits = True
 
 
 def test_a_server_that_lies(t):

@@ -165,6 +165,10 @@ def test_debug_file_by_debuglink(t):
         debug_file = os.path.join(p.dir, folder, "its.debug") if folder else p.file("its.debug")
         p.split_debug(debug_file)
         assert p.expect_full()[1] == debug_file
+    # as a program that runs is read, by /proc/PID/exe
+    os.mkdir(t.path("elsewhere"))
+    os.symlink(p.path, t.path("elsewhere/exe"))
+    assert p.expect_full(path=t.path("elsewhere/exe"))[1] == debug_file
     # under a debug path: the same folders as the program, or none
     for n, folder in enumerate((t.path("debug") + p.dir, t.path("flat"))):
         os.makedirs(folder)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 
 from symbols.elf import Elf
 
@@ -32,6 +33,9 @@ class Specimen:
 def code_of(path):
     e = Elf(path)
     return [(s.name, s.address, e.bytes_of(s)) for s in e.code()]
+
+
+LOCK = threading.Lock()  # two tests may want the same at once
 
 
 class Workshop:
@@ -246,6 +250,13 @@ def debian_packages(w):
             for name, path in made.items()]
 
 
+def once_at_a_time(make):
+    def locked():
+        with LOCK:
+            return make()
+    return locked
+
+
 def all_specimens(folder, build_dir):
     """Name → function that makes it."""
     w = Workshop(folder)
@@ -254,4 +265,4 @@ def all_specimens(folder, build_dir):
     specimens.update(installed(build_dir))
     for i, name in enumerate(PACKAGES):
         specimens["debian_" + name] = lambda i=i: debian_packages(w)[i]
-    return specimens
+    return {name: once_at_a_time(make) for name, make in specimens.items()}

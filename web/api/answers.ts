@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // One check for each answer of docs/http-api.md; the types of the page come from them, and so does what the tests of the server hold its answers against.
 import { literal, nullable, number, object, string, Unfit, type Check, type Checked } from "./check";
+import { bill } from "./bill";
 import { detail } from "./detail";
 import { diff } from "./diff";
 import { flame } from "./flame";
+import { fleet } from "./fleet";
+import { heap } from "./heap";
 import { heat } from "./heat";
 import { holders, neighbours } from "./holders";
 import { report } from "./report";
+import { sql, sqlSchema } from "./rows";
 import { source } from "./source";
 import { table } from "./table";
+import { tasks } from "./tasks";
 import { threads } from "./threads";
 import { timeline } from "./timeline";
 import { trace } from "./trace";
@@ -25,7 +30,7 @@ const shaped: Check<Shaped> = (value, path) => {
 };
 export type Shaped = { readonly schema: string };
 
-export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, source, heat, threads, diff, holders, neighbours, progress } as const;
+export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, source, heat, threads, tasks, diff, holders, neighbours, bill, heap, fleet, sql, "sql-schema": sqlSchema, progress } as const;
 export type AnswerName = keyof typeof CHECKS;
 export type Answers = { [N in AnswerName]: Checked<(typeof CHECKS)[N]> };
 

@@ -15,7 +15,7 @@ export const columns = object({
   }),
   path_frames: array(numbers),
   frames: object({
-    label: numbers, function: numbers, file: numbers, line: numbers, module: numbers, crate: numbers, inlined: array(boolean), guess: array(boolean), async: array(boolean),
+    label: numbers, function: numbers, file: numbers, line: numbers, module: numbers, crate: numbers, component: numbers, passes_on: array(boolean), inlined: array(boolean), guess: array(boolean), async: array(boolean),
   }),
   names: strings,
 });

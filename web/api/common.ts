@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parts that several answers have.
 import { pageWords } from "../model/page_words";
-import { array, boolean, nullable, number, object, string, type Check, type Checked } from "./check";
+import { array, boolean, known, nullable, number, object, string, type Check, type Checked } from "./check";
 
 export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean), offset: optional(number) });
 export interface Frame {
@@ -26,9 +26,9 @@ export function optional<T>(check: Check<T>): Check<T | undefined> {
 
 /** Of a window: what a group or a node has. */
 export const figures = object({
-  value: number, allocations: number, bytes_allocated: number, frees: number, bytes_freed: number, temporary_allocations: number,
-  reallocations: number, peak_live_bytes: number, peak_live_blocks: number, begin_live_bytes: number, begin_live_blocks: number,
-  end_live_bytes: number, end_live_blocks: number,
+  value: number, allocations: known, bytes_allocated: known, frees: known, bytes_freed: known, temporary_allocations: known,
+  reallocations: known, peak_live_bytes: number, peak_live_blocks: known, begin_live_bytes: number, begin_live_blocks: known,
+  end_live_bytes: number, end_live_blocks: known,
 });
 export type Figures = Checked<typeof figures>;
 

@@ -7,7 +7,8 @@ import { treeAnswer } from "../model/columns_nodes";
 import { METRIC_WORDS } from "../model/chips";
 import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
-import { amount, count, duration, share } from "../model/units";
+import { amount, isTimeMetric } from "../model/metric";
+import { count, duration, share } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
 import { Refused, type Source } from "./ask";
 import { array, boolean, nullable, number, object, string, strings } from "./check";
@@ -98,6 +99,8 @@ function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const filter = keys.find(([key]) => isFilter(key) && !(name === "detail" && (DETAILS as readonly string[]).includes(key)));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
   const by = of.get("by") ?? (of.has("at") ? "end" : "peak");
+  if (isTimeMetric(by)) throw new Refused("this file holds blocks, and not where the time went", OPEN, "by");
+  if (by === "mapped") throw new Refused("this file holds blocks, not mappings", OPEN, "by");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
   const end = timeOf(of.get("at"), data) ?? timeOf(of.get("to"), data);
   const [from, to] = snap(data.columns, timeOf(of.get("from"), data), end);
@@ -135,6 +138,7 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0 };
   if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
+  if (name === "bill" || name === "heap") return momentFrom(data, name, keys);
   const asked = understand(name, keys, data);
   const c = data.columns;
   switch (name) {
@@ -155,6 +159,10 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "report": return reportFrom(data, asked);
     case "timeline": return timelineFrom(data, asked);
     case "detail": return detailFrom(data, asked);
+    case "sql":
+    case "sql-schema": throw new Refused("this file answers no statements", OPEN);
+    case "fleet": throw new Refused("this file is about one program", OPEN);
+    case "tasks": throw new Refused("this file does not have tasks", OPEN);
     case "holders":
     case "neighbours": throw new Refused("this file does not say who holds what", OPEN);
     case "heat":
@@ -164,11 +172,19 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   }
 }
 
+/** Of resident memory the file has one moment: the one it was written for. The view says which. */
+function momentFrom(data: FileData, name: "bill" | "heap", keys: Keys): unknown {
+  const process = new Map(keys).get("process");
+  if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
+  return data.answers[name] ?? refuseMissing(data, name);
+}
+
+const MOMENT_WORDS: Readonly<Record<string, string>> = { bill: "what resident memory is made of", heap: "the pages of the heap" };
 const MISSING_WORDS: Readonly<Record<string, string>> = { heat: "blocks by size and lifetime", threads: "threads" };
 
 function refuseMissing(data: FileData, name: string): never {
   const why = data.missing.get(name);
-  throw new Refused(`this file does not have ${MISSING_WORDS[name] ?? `the answer '${name}'`}${why ? `: ${why}` : ""}`, OPEN);
+  throw new Refused(`this file does not have ${MISSING_WORDS[name] ?? MOMENT_WORDS[name] ?? `the answer '${name}'`}${why ? `: ${why}` : ""}`, OPEN);
 }
 
 /** With what was left out of the file, for the header. */
@@ -183,7 +199,8 @@ function traceFrom(data: FileData): Trace {
   }
   for (const [name, words] of Object.entries(MISSING_WORDS))
     if (data.missing.has(name)) limits.push(`This file does not have ${words}: ${data.missing.get(name)}.`);
-  return { ...trace, limits };
+  if (trace.time) limits.push(`This file has memory alone, and not where the time went: ${OPEN} to see that.`);
+  return { ...trace, limits, time: null, metrics: trace.metrics.filter((metric) => !isTimeMetric(metric)) };
 }
 
 function shapedFrom(data: FileData, asked: Asked): unknown {
@@ -229,7 +246,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
   return {
     ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
     headline: `This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`,
-    findings: [], sizes: null, lifetimes: null,
+    post_mortem: null, findings: [], sizes: null, lifetimes: null,
     notes: [...whole.notes, `Findings are about ${itsWindow(data)}: choose it to see them.`],
     top: [{
       metric: asked.metric,
@@ -266,7 +283,7 @@ function timelineFrom(data: FileData, asked: Asked): Timeline {
   return {
     ...whole, from_s: whole.from_s + first * width, to_s: whole.from_s + end * width, columns: end - first,
     live_bytes: whole.live_bytes.slice(first, end), low_live_bytes: whole.low_live_bytes.slice(first, end), rss_bytes: whole.rss_bytes.slice(first, end),
-    allocations_per_s: cut(whole.allocations_per_s), allocated_bytes_per_s: cut(whole.allocated_bytes_per_s), groups: [], rest_live_bytes: null,
+    allocations_per_s: cut(whole.allocations_per_s), allocated_bytes_per_s: cut(whole.allocated_bytes_per_s), threads_on_cpu: cut(whole.threads_on_cpu), threads_blocked: cut(whole.threads_blocked), groups: [], rest_live_bytes: null,
   };
 }
 
@@ -304,7 +321,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
     },
     site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), requester: requesterOf(c, largest), stacks_in_all: paths.length,
     history: { at_s: c.edges_s.slice(asked.from + 1, asked.to + 1), live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) },
-    sizes: null, lifetimes: null, threads: null, blocks: null, without: null,
+    sizes: null, lifetimes: null, threads: null, blocks: null, without: null, both: null, metric: asked.metric,
     unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
   };
 }

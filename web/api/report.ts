@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // silt.report/1: the summary, as `silt report --json` prints it. Only what the page shows is looked at.
-import { array, boolean, literal, nullable, number, object, string, strings, unknown, type Checked } from "./check";
+import { array, boolean, known, literal, nullable, number, object, string, strings, unknown, type Checked } from "./check";
 import { lifetimes, optional, sizes, stack, window } from "./common";
 
 const totals = object({
-  allocations: number, frees: number, reallocations: number, bytes_allocated: number, temporary_allocations: number,
-  peak_live_bytes: number, peak_live_blocks: number, peak_at_s: number, end_live_bytes: number, end_live_blocks: number,
-  peak_rss_bytes: number, lost_events: number, threads: number, sites: number,
+  allocations: known, frees: known, reallocations: known, bytes_allocated: known, temporary_allocations: known,
+  peak_live_bytes: known, peak_live_blocks: known, peak_at_s: known, end_live_bytes: known, end_live_blocks: known,
+  peak_rss_bytes: known, lost_events: known, threads: known, sites: known,
 });
 export type Totals = Checked<typeof totals>;
 
-const site = object({ site: optional(number), bytes: number, blocks: number, allocations: number, stack });
+const site = object({ site: optional(number), bytes: number, blocks: known, allocations: known, stack });
 export type ReportSite = Checked<typeof site>;
 
 const finding = object({
@@ -22,8 +22,8 @@ const finding = object({
 export type Finding = Checked<typeof finding>;
 
 export const report = object({
-  schema: literal("silt.report/1"), window, filter: string, headline: string, totals, limits: array(object({ text: string })), findings: nullable(array(finding)),
-  top: array(object({ metric: string, sites: array(site) })),
+  schema: literal("silt.report/1"), window, filter: string, headline: string, post_mortem: optional(nullable(object({ text: string }))), totals, limits: array(object({ text: string })), findings: nullable(array(finding)),
+  top: array(object({ metric: string, sites: nullable(array(site)) })),
   resident: nullable(object({ peak_bytes: number, is_mostly_blocks: boolean })),
   mappings: nullable(object({ peak_bytes: number, end_bytes: number })),
   sizes: nullable(sizes), lifetimes: nullable(lifetimes), notes: strings,

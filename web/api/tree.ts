@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // silt.tree/1: call paths as a tree, as `silt report --json --tree` prints it. The root is first, parents come before children.
-import { array, boolean, literal, nullable, number, object, string, type Checked } from "./check";
+import { array, boolean, known, literal, nullable, number, object, string, type Checked } from "./check";
 import { optional } from "./common";
 
 /** Of a server all figures, of a page in one file those of the metric: `blocks` beside bytes, or how often. */
 const amounts = object({
-  value: number, blocks: optional(number), allocations: optional(number), peak_live_blocks: optional(number), begin_live_blocks: optional(number),
-  end_live_blocks: optional(number),
+  value: number, blocks: optional(number), allocations: optional(known), peak_live_blocks: optional(known), begin_live_blocks: optional(known),
+  end_live_blocks: optional(known), samples: optional(number),
 });
 
 const node = object({

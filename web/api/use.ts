@@ -29,8 +29,11 @@ interface Lane {
   waiting: (() => void) | null;
 }
 
+/** Whom to ask, and when to ask again. */
+export type Answering = Pick<Ask, "answer" | "version" | "isDragging">;
+
 /** keys null: nothing is asked. */
-export function useAnswer<N extends AnswerName>(ask: Ask, name: N, keys: Keys | null): Answered<Answers[N]> {
+export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: Keys | null): Answered<Answers[N]> {
   const [shown, show] = useState<Answered<Answers[N]>>({ answer: null, error: null, isStale: keys !== null, progress: null });
   const lane = useRef<Lane>({ controller: null, waiting: null });
   const query = keys === null ? null : toQuery(keys);

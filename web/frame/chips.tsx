@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import { useAnswer } from "../api/use";
 import { totals as totalsCheck } from "../api/shapes";
-import { chipsOf, FILTER_HINTS, FILTER_WORDS, isCountMetric, wholeWords } from "../model/chips";
+import { chipsOf, FILTER_HINTS, FILTER_WORDS, wholeWords } from "../model/chips";
+import { metricText } from "../model/metric";
 import { question } from "../model/state";
-import { bytes, count, share, signedBytes } from "../model/units";
+import { share } from "../model/units";
 import { visible } from "../model/visible";
 import type { Span } from "../model/window";
 
@@ -69,10 +70,9 @@ function Selected({ state, ask, hasChips, isNarrow }: ViewProps & { hasChips: bo
   const { metric, value } = totalsCheck(part.answer);
   const all = whole.answer && !whole.error ? totalsCheck(whole.answer) : null;
   const words = wholeWords(metric);
-  const text = isCountMetric(metric) ? count(value) : metric === "growth" ? signedBytes(value) : bytes(value);
   return (
     <span class={part.isStale ? "selected is-stale" : "selected"}>
-      = <b>{text}</b>
+      = <b>{metricText(value, metric)}</b>
       {all && words && all.metric === metric && all.value > 0 && `, ${share(value, all.value)} ${words}`}
     </span>
   );

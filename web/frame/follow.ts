@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, type Source } from "../api/ask";
 import type { Trace } from "../api/trace";
+import { setHasTimes } from "../model/units";
 
 /** The server answers as soon as there is more, at the latest after so many seconds. */
 const WAIT_S = 10;
@@ -28,6 +29,7 @@ export function useTrace(source: Source): Followed {
     let timer = 0;
     const take = (trace: Trace): void => {
       latest.current = trace;
+      setHasTimes(trace.has_times !== false);
       // That it has ended is news for everybody.
       show((was) => (was === null || follows.current ? trace : trace.growing ? was : { ...was, growing: false }));
       if (trace.growing) timer = window.setTimeout(() => ask(trace.version), PAUSE_MS);

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import type { Trace, TraceProcess } from "../api/trace";
 import { METRIC_WORDS } from "../model/chips";
+import { metricOf } from "../model/metric";
 import { get } from "../model/state";
 import { bytes, count, duration } from "../model/units";
 import { commandText, visible } from "../model/visible";
@@ -13,8 +14,22 @@ function programOf(trace: Trace): string {
   return commandText([first.split("/").pop() || first, ...rest]);
 }
 
-function processText(one: TraceProcess): string {
-  return `${visible(one.name)} ${one.word}, peak ${bytes(one.peak_live_bytes)}`;
+function processText(one: TraceProcess, trace: Trace): string {
+  return `${visible(one.name)} ${one.word}${trace.time?.is_all ? "" : `, peak ${bytes(one.peak_live_bytes)}`}`;
+}
+
+/** Memory, and where the time went, so far as they were recorded. */
+function Figures({ trace }: { trace: Trace }) {
+  const { time } = trace;
+  return (
+    <>
+      {trace.has_peak !== false && !time?.is_all && <span>peak <b>{bytes(trace.peak.bytes)}</b></span>}
+      {!time?.is_all && <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
+      {time && <span>CPU <b>{duration(time.cpu_s)}</b></span>}
+      {time && time.blocked_s > 0 && <span class="is-minor">blocked <b>{duration(time.blocked_s)}</b></span>}
+      <span>{time ? "in " : ""}<b>{duration(trace.duration_s)}</b></span>
+    </>
+  );
 }
 
 function modeText(trace: Trace): string | null {
@@ -38,9 +53,7 @@ export function Header({ state, ask }: ViewProps) {
         {title !== null && <span class="program-title">{title}</span>}
         <span class="program" title={visible(commandText(trace.command))}>{program}</span>
         <span class="header-figures">
-          <span>peak <b>{bytes(trace.peak.bytes)}</b></span>
-          <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>
-          <span><b>{duration(trace.duration_s)}</b></span>
+          <Figures trace={trace} />
           {mode && <span class="notice-text">{mode}</span>}
         </span>
         <span class="header-choices">
@@ -52,10 +65,10 @@ export function Header({ state, ask }: ViewProps) {
               {get(state, "process") && !trace.processes.some((one) => one.word === get(state, "process")) && get(state, "process") !== "all" && (
                 <option value={get(state, "process")}>{visible(get(state, "process") ?? "")}</option>
               )}
-              {trace.processes.map((one) => <option key={one.word} value={one.word}>{processText(one)}</option>)}
+              {trace.processes.map((one) => <option key={one.word} value={one.word}>{processText(one, trace)}</option>)}
             </select>
           )}
-          <select class="choice" aria-label="Metric" value={get(state, "by") ?? (get(state, "at") ? "end" : "peak")} onChange={(event) => ask.go({ set: { by: event.currentTarget.value } })}>
+          <select class="choice" aria-label="Metric" value={metricOf(state, trace)} onChange={(event) => ask.go({ set: { by: event.currentTarget.value } })}>
             {trace.metrics.map((name) => <option key={name} value={name}>by {METRIC_WORDS[name] ?? name}</option>)}
           </select>
           <input ref={search} id="search" class="search" type="search" placeholder="/ search" aria-label="Search names" spellcheck={false} autocomplete="off"

@@ -5,8 +5,15 @@ import type { Ask } from "../api/ask";
 import { get, VIEWS, type State } from "../model/state";
 import { nudge, timeText, windowOf } from "../model/window";
 
+/** Of the view at a place in the list. */
+export function keyOf(i: number): string {
+  return i < 10 ? String((i + 1) % 10) : i === 10 ? "a" : "q";
+}
+
 const KEYS: readonly (readonly [keys: string, means: string])[] = [
-  ["1 – 9", "Overview, Flame, Tree, Sites, Source, Blocks, Threads, Compare, Holders"],
+  ["1 – 9, 0", "Overview, Flame, Tree, Sites, Source, Blocks, Threads, Compare, Holders, Memory"],
+  ["a", "Tasks"],
+  ["q", "Query: ask in SQL; there Ctrl Enter runs, Ctrl Space completes"],
   ["/", "search names"],
   ["+", "add a filter"],
   ["[  ]", "move the window back, forward; with Shift by a whole window"],
@@ -56,7 +63,7 @@ export function onKey(event: KeyboardEvent, state: State, ask: Ask, commands: Co
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") return escape(event, state, ask);
   if (isTyping(event.target)) return;
-  const view = VIEWS[Number(event.key) - 1];
+  const view = VIEWS.find((_, i) => keyOf(i) === event.key);
   if (view) return void ask.go({ view });
   switch (event.key) {
     case "/": focus("search"); break;

@@ -9,9 +9,12 @@ import { BlocksView } from "../views/blocks";
 import { CompareView } from "../views/compare";
 import { FlameView } from "../views/flame";
 import { HoldersView } from "../views/holders";
+import { MemoryView } from "../views/memory";
 import { OverviewView } from "../views/overview";
+import { QueryView } from "../views/query";
 import { SitesView } from "../views/sites";
 import { SourceView } from "../views/source";
+import { TasksView } from "../views/tasks";
 import { ThreadsView } from "../views/threads";
 import { TreeView } from "../views/tree";
 import { DetailPane } from "../widgets/detail";
@@ -21,7 +24,7 @@ import { useAnsweredWindow } from "./answered";
 import { Chips } from "./chips";
 import { useTrace } from "./follow";
 import { Header } from "./header";
-import { KeysHelp, onKey } from "./keys";
+import { KeysHelp, keyOf, onKey } from "./keys";
 import { openStore } from "./store";
 
 const VIEW: Record<ViewName, (props: ViewProps) => preact.JSX.Element | null> = {
@@ -34,6 +37,9 @@ const VIEW: Record<ViewName, (props: ViewProps) => preact.JSX.Element | null> = 
   threads: ThreadsView,
   compare: CompareView,
   holders: HoldersView,
+  memory: MemoryView,
+  tasks: TasksView,
+  query: QueryView,
 };
 
 export function titleOf(view: ViewName): string {
@@ -88,7 +94,7 @@ function Whole({ state, ask, error, onDrag, follow, onHelp, children }: WholePro
     <div class={get(state, "pick") === undefined ? "page" : "page has-detail"}>
       <Header state={state} ask={ask} />
       {error && <Refusal error={error} />}
-      <Timeline state={state} ask={ask} answered={answered} onDrag={onDrag} follow={follow} />
+      {ask.trace.has_peak !== false && <Timeline state={state} ask={ask} answered={answered} onDrag={onDrag} follow={follow} />}
       <Views state={state} ask={ask} onHelp={onHelp} />
       <div class="middle">
         <Chips state={state} ask={ask} answered={answered} />
@@ -113,7 +119,7 @@ function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
   return (
     <nav class="views" aria-label="Views">
       {VIEWS.map((name, i) => (
-        <a key={name} href={toFragment({ ...state, view: name })} aria-current={name === state.view ? "page" : undefined} title={`${titleOf(name)} (${i + 1})`}
+        <a key={name} href={toFragment({ ...state, view: name })} aria-current={name === state.view ? "page" : undefined} title={`${titleOf(name)} (${keyOf(i)})`}
            onClick={(event) => {
              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
              event.preventDefault();

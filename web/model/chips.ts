@@ -55,15 +55,13 @@ export function wholeWords(metric: string): string | null {
     case "allocated": return "of all bytes allocated";
     case "count": return "of all allocations";
     case "temporary": return "of all temporary allocations";
+    case "cpu": return "of the CPU time";
+    case "blocked": return "of the time blocked";
     default: return null;
   }
 }
 
 /** Metrics as people choose them. */
 export const METRIC_WORDS: Readonly<Record<string, string>> = {
-  peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations", temporary: "temporary allocations", growth: "growth",
+  peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations", temporary: "temporary allocations", growth: "growth", mapped: "bytes mapped by the program itself", cpu: "CPU time", blocked: "time blocked",
 };
-
-export function isCountMetric(metric: string): boolean {
-  return metric === "count" || metric === "temporary";
-}

@@ -6,7 +6,7 @@ import { besideOf, figuresIn, isCount, valueOf, type Metric } from "./columns";
 import { changeHue, HUE } from "./flame_colour";
 import { MARK } from "./flame_tree";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
-import { amount } from "./units";
+import { metricText } from "./metric";
 
 const KIND_ROOT = 0;
 const KIND_FRAME = 1;
@@ -91,7 +91,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   const unit = isCount(wish.metric) ? "blocks" : "bytes";
   return {
     ...whole, ...out, metric: wish.metric, reversed: wish.isReversed, whole: root.width, unit,
-    sentence: isWhole && wish.metric === whole.metric ? whole.sentence : `${amount(valueOf(root.total, wish.metric), unit)} ${STATES[wish.metric]}${isWhole ? "" : ", in this window"}.`,
+    sentence: isWhole && wish.metric === whole.metric ? whole.sentence : `${metricText(valueOf(root.total, wish.metric), wish.metric)} ${STATES[wish.metric]}${isWhole ? "" : ", in this window"}.`,
     is_change: isChange, names, was: null, colours: isChange ? [] : coloursOf(c, root, hues, wish.metric),
   };
 }

@@ -6,7 +6,7 @@ import { figuresIn, functionKey, functionText, liveOver, pathKey, shownFrames, t
 import { exactly } from "./pick";
 import { baseName, place } from "./spread";
 
-export const FILE_GROUPS = ["site", "function", "module", "line", "crate"] as const;
+export const FILE_GROUPS = ["site", "function", "module", "line", "crate", "component"] as const;
 export type FileGroup = (typeof FILE_GROUPS)[number];
 
 interface Row {
@@ -20,9 +20,15 @@ function keyOf(c: Columns, frame: number, by: FileGroup): string {
   switch (by) {
     case "module": return String(f.module[frame]);
     case "crate": return String(f.crate[frame]);
+    case "component": return String(f.component[frame]);
     case "line": return f.line[frame] ? `${f.file[frame]}:${f.line[frame]}` : functionKey(c, frame);
     default: return functionKey(c, frame);
   }
+}
+
+/** The frame whose row a path belongs to: the code that asked; of components the first that does not leave its memory to its caller. */
+function ownerOf(c: Columns, frames: readonly number[], by: FileGroup): number {
+  return (by === "component" ? frames.find((frame) => !c.frames.passes_on[frame]) : undefined) ?? frames[0];
 }
 
 function group(c: Columns, by: FileGroup): Row[] {
@@ -42,10 +48,13 @@ function group(c: Columns, by: FileGroup): Row[] {
       row(pathKey(c, path), frames[0]).paths.push(path);
       continue;
     }
-    row(keyOf(c, frames[0], by), frames[0]).paths.push(path);
+    const owner = ownerOf(c, frames, by);
+    const own = keyOf(c, owner, by);
+    row(own, owner).paths.push(path);
     const seen = new Set<string>();
     for (const frame of frames) {
       const key = keyOf(c, frame, by);
+      if (by === "component" && key !== own && c.frames.passes_on[frame]) continue;
       if (!seen.has(key)) row(key, frame).totalPaths.push(path);
       seen.add(key);
     }
@@ -99,6 +108,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     if (row.frame < 0) return row.paths[0] === c.paths.length ? smaller : text("(no stack)");
     const f = c.frames;
     switch (wish.groupBy) {
+      case "component": return c.names[f.component[row.frame]] === "" ? text("(unknown)") : f.component[row.frame];
       case "crate": return c.names[f.crate[row.frame]] === "" ? text("(unknown)") : f.crate[row.frame];
       case "module": return text(baseName(c.names[f.module[row.frame]]) || "(unknown)");
       case "line": return f.line[row.frame] ? text(place(c.names[f.file[row.frame]], f.line[row.frame])) : f.label[row.frame];
@@ -106,7 +116,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     }
   };
   const functionOf = (row: Row): number => (row.frame < 0 ? empty : text(functionText(c, row.frame)));
-  const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null }[wish.groupBy];
+  const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null, component: null }[wish.groupBy];
   const at = c.edges_s.slice(wish.from + 1, wish.to + 1);
   return {
     schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows_with_value: undefined, rows: rows.length, metric: wish.metric, whole: undefined,
@@ -128,6 +138,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     temporary: rows.map((row) => sum(f.temporary, row.paths)),
     growth_bytes: rows.map((row) => sum(f.end_bytes, row.paths) - sum(f.begin_bytes, row.paths)),
     total_peak_bytes: wish.groupBy === "site" ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
+    cpu_ns: null, cpu_samples: null, blocked_ns: null, total_cpu_ns: null, total_blocked_ns: null, total_count: null, total_allocated_bytes: null,
     error: null,
     spark_at_s: at,
     spark_live_bytes: rows.slice(0, wish.sparks).map((row) => liveOver(c, new Set(row.paths)).bytes.slice(wish.from, wish.to)),

@@ -21,7 +21,7 @@ const made: Columns = {
   },
   path_frames: [[2, 1, -1 - 3, 0], [1, 0]],
   frames: {
-    label: [0, 1, 2, 3], function: [0, 1, 2, 3], file: [4, 4, 4, 4], line: [1, 2, 3, 4], module: [5, 5, 5, 5], crate: [5, 5, 5, 5],
+    label: [0, 1, 2, 3], function: [0, 1, 2, 3], file: [4, 4, 4, 4], line: [1, 2, 3, 4], module: [5, 5, 5, 5], crate: [5, 5, 5, 5], component: [5, 5, 2, 5], passes_on: [false, false, true, false],
     inlined: [false, false, true, false], guess: [false, false, false, false], async: [false, false, false, false],
   },
   names: ["main", "a", "b", "hidden", "x.c", "app"],
@@ -72,16 +72,25 @@ test("a tree has all of it, and folds what is hidden", () => {
 });
 
 test("a table's rows add up to the window, in any grouping", () => {
-  for (const groupBy of ["site", "function", "module", "line", "crate"] as const) {
+  for (const groupBy of ["site", "function", "module", "line", "crate", "component"] as const) {
     const table = tableFrom(made, { metric: "peak", groupBy, from: 0, to: 3, rows: 100, sparks: 10 });
-    assert.equal(table.peak_bytes.reduce((a, b) => a + b, 0), 160, groupBy);
-    assert.equal(table.count.reduce((a, b) => a + b, 0), 5, groupBy);
+    assert.equal(table.peak_bytes!.reduce((a, b) => a + b, 0), 160, groupBy);
+    assert.equal(table.count!.reduce((a, b) => a + b, 0), 5, groupBy);
     assert.equal(table.spark_live_bytes.length, table.rows);
   }
   const functions = tableFrom(made, { metric: "peak", groupBy: "function", from: 0, to: 3, rows: 100, sparks: 0 });
   const main = functions.function.findIndex((name) => functions.names[name] === "main");
   assert.equal(functions.total_peak_bytes?.[main], 150);
-  assert.equal(functions.peak_bytes[main], 0);
+  assert.equal(functions.peak_bytes![main], 0);
+});
+
+test("memory of a component that passes it on is its caller's", () => {
+  const t = tableFrom(made, { metric: "peak", groupBy: "component", from: 0, to: 3, rows: 100, sparks: 0 });
+  assert.deepEqual(t.label.map((name) => t.names[name]), ["app", "smaller call paths"]); // path 7 begins in `b`, which passes on
+  assert.deepEqual(t.peak_bytes, [150, 10]);
+  const alone = { ...made, path_frames: [[2], [1, 0]] };
+  const u = tableFrom(alone, { metric: "peak", groupBy: "component", from: 0, to: 3, rows: 100, sparks: 0 });
+  assert.deepEqual(u.label.map((name) => u.names[name]), ["b", "app", "smaller call paths"]); // nobody else is there
 });
 
 test("a row is named by what it is grouped by, and its key selects it", () => {

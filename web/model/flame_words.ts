@@ -2,7 +2,8 @@
 // What is said of a box: inside it, in few letters, and beside the pointer, in lines.
 import { type Sum } from "./flame_layout";
 import { isRest, KIND, MARK, nameOf, placeOf, selfOf, type FlameColumns, type FlameTree, type Found } from "./flame_tree";
-import { bytes, count, duration, percent, plural, share, signedBytes, signedCount } from "./units";
+import { amount as unitText, signedAmount, unitOf } from "./metric";
+import { bytes, count, duration, percent, plural, share, time } from "./units";
 import { visible } from "./visible";
 
 /** What a box or a bar of many has. */
@@ -14,18 +15,13 @@ export function figuresOf(t: FlameTree, i: number): Figures {
            width: t.width[i]!, parent: c.parent[i] ?? -1 };
 }
 
-function isCount(c: FlameColumns): boolean {
-  return c.metric === "count" || c.metric === "temporary";
-}
-
-/** By the metric: bytes, or how many. Negative where a change is. */
+/** By the metric: bytes, time, or how many. Negative where a change is. */
 export function amount(c: FlameColumns, n: number): string {
-  const sign = n < 0 ? "-" : "";
-  return sign + (isCount(c) ? count(Math.abs(n)) : bytes(Math.abs(n)));
+  return (n < 0 ? "-" : "") + unitText(Math.abs(n), unitOf(c.metric));
 }
 
 export function signed(c: FlameColumns, n: number): string {
-  return n === 0 ? amount(c, 0) : isCount(c) ? signedCount(n) : signedBytes(n);
+  return n === 0 ? amount(c, 0) : signedAmount(n, unitOf(c.metric));
 }
 
 /** "+78 %"; under ten with a tenth. */
@@ -40,6 +36,8 @@ export function figureText(c: FlameColumns, value: number, beside: number): stri
     case "temporary": return plural(value, "temporary allocation");
     case "count": return `${plural(value, "allocation")} of ${bytes(beside)}`;
     case "allocated": return `${bytes(value)} in ${plural(beside, "allocation")}`;
+    case "cpu": return `${time(value)} of CPU in ${plural(beside, "sample")}`;
+    case "blocked": return `${time(value)} blocked`;
     case "growth": return `${signed(c, value)} in ${beside > 0 ? "+" : ""}${beside < 0 ? "-" : ""}${plural(Math.abs(beside), "block")}`;
     default: return `${bytes(value)} in ${plural(beside, "block")}`;
   }

@@ -6,6 +6,8 @@ export function pageWords(text: string): string {
   return text
     .replace(/ \(--by\)/g, "")
     .replace(/, --by [a-z]+(?=\))/g, "")
+    .replace(/'silt heap .*' draws its pages/, "its pages are drawn below")
+    .replace(/'silt report .*' shows who holds them/, "Sites shows who holds them")
     .replace(/^NEW /, "The newer ")
     .replace(/: NEW /, ": the newer ")
     .replace(/, OLD /, ", the older ")

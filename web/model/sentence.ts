@@ -5,11 +5,12 @@ import type { Source } from "../api/source";
 import type { Table } from "../api/table";
 import type { Threads } from "../api/threads";
 import type { Tree, TreeNode } from "../api/tree";
-import { isCountMetric } from "./chips";
+import { METRIC_WORDS } from "./chips";
 import { cut } from "./cut";
 import { shownName } from "./frame_name";
+import { isCountMetric, isTimeMetric, metricText, verbOf } from "./metric";
 import { place, shortName, spread } from "./spread";
-import { amount, bytes, count, duration, plural, share, signedBytes } from "./units";
+import { bytes, count, duration, plural, share, signedBytes, time } from "./units";
 import { visible } from "./visible";
 
 /** Longer names are cut in the middle: a sentence is to be read at a glance. */
@@ -19,16 +20,14 @@ const MOST_PCT = 90;
 
 /** What a figure of a metric is a part of: "of the 14.9 MiB live at the peak". */
 const WHOLE_WORDS: Readonly<Record<string, string>> = {
-  peak: "live at the peak", end: "still allocated at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations", growth: "of growth",
+  peak: "live at the peak", end: "still allocated at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations", growth: "of growth", mapped: "mapped by the program itself", cpu: "of CPU time", blocked: "blocked",
 };
 
 function nameText(name: string): string {
   return cut(visible(shortName(name)), NAME_CELLS);
 }
 
-function figure(n: number, metric: string): string {
-  return metric === "growth" ? signedBytes(n) : amount(n, isCountMetric(metric) ? "count" : "bytes");
-}
+const figure = metricText;
 
 /** "live at the peak"; of one allocation, "allocation". */
 function wordsOf(metric: string, n: number): string {
@@ -71,15 +70,15 @@ export function treeSentence(answer: Pick<Tree, "metric" | "nodes">, shape: Tree
     if (!first) return nodes.some((node) => node !== nodes[0] && node.total.value > 0) ? null : shrankText(whole, some);
   }
   if (!first) return null;
-  const isMade = isCountMetric(metric), ofIt = ofWhole(metric);
+  const verb = verbOf(metric), ofIt = ofWhole(metric), isTime = isTimeMetric(metric);
   if (shape === "callers" || shape === "callees") {
     const next = largestChild(nodes, first);
     const where = shape === "callers" ? "called from" : "through";
-    return `Call paths with ${nameText(about)} ${isMade ? "made" : "requested"} ${some}${figure(whole, metric)} ${wordsOf(metric, whole)}${next && Math.round(whole) !== 1 ? `; ${share(next.total.value, whole)} ${ofIt} ${where} ${nodeName(next)}` : ""}.`;
+    return `Call paths with ${nameText(about)} ${verb} ${some}${figure(whole, metric)} ${wordsOf(metric, whole)}${next && Math.round(whole) !== 1 ? `; ${share(next.total.value, whole)} ${ofIt} ${where} ${nodeName(next)}` : ""}.`;
   }
   if (shape === "bottom-up") {
     const next = largestChild(nodes, first);
-    return `${nodeName(first)} ${isMade ? "made" : "requested"} ${partText(first.total.value, whole, metric, some)}${next ? `; ${share(next.total.value, first.total.value)} ${ofIt} called from ${nodeName(next)}` : ""}.`;
+    return `${nodeName(first)} ${verb} ${partText(first.total.value, whole, metric, some)}${next ? `; ${share(next.total.value, first.total.value)} ${ofIt} called from ${nodeName(next)}` : ""}.`;
   }
   // Down along what has most of the whole, to where it forks.
   let at = first, parent: TreeNode | null = null;
@@ -89,8 +88,8 @@ export function treeSentence(answer: Pick<Tree, "metric" | "nodes">, shape: Tree
   }
   const next = largestChild(nodes, at), self = at.self?.value ?? 0;
   const below = next && next.total.value > self ? `; ${share(next.total.value, at.total.value)} ${ofIt} through ${nodeName(next)}`
-    : self > 0 && next ? `; ${share(self, at.total.value)} ${ofIt} ${isMade ? "made" : "requested"} by itself` : "";
-  return `${capital(`${partText(at.total.value, whole, metric, some)} came through ${nodeName(at)}`)}${parent ? `, called from ${nodeName(parent)}` : ""}${below}.`;
+    : self > 0 && next ? `; ${share(self, at.total.value)} ${ofIt} ${isTime ? "in itself" : `${verb} by itself`}` : "";
+  return `${capital(`${partText(at.total.value, whole, metric, some)} ${isTime ? "went" : "came"} through ${nodeName(at)}`)}${parent ? `, called from ${nodeName(parent)}` : ""}${below}.`;
 }
 
 /** The largest that has a name: what is put together is no place to look at. */
@@ -113,11 +112,14 @@ function capital(text: string): string {
 
 const GROUPS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   site: ["call path", "call paths"], function: ["function", "functions"], module: ["module", "modules"], line: ["line", "lines"],
-  crate: ["crate or namespace", "crates and namespaces"], thread: ["thread", "threads"], size: ["size", "sizes"], process: ["process", "processes"],
+  crate: ["crate or namespace", "crates and namespaces"], component: ["component", "components"], thread: ["thread", "threads"], size: ["size", "sizes"], process: ["process", "processes"],
 };
 
-function columnOf(t: Table): readonly number[] {
-  return { peak: t.peak_bytes, end: t.end_bytes, allocated: t.allocated_bytes, count: t.count, temporary: t.temporary, growth: t.growth_bytes }[t.metric] ?? t.peak_bytes;
+/** The column of the metric. */
+export function columnOf(t: Table): readonly number[] {
+  return {
+    peak: t.peak_bytes, end: t.end_bytes, allocated: t.allocated_bytes, count: t.count, temporary: t.temporary, growth: t.growth_bytes, cpu: t.cpu_ns, blocked: t.blocked_ns,
+  }[t.metric] ?? t.peak_bytes ?? [];
 }
 
 /** Of all rows together; null: not known. */
@@ -129,7 +131,7 @@ function wholeOf(t: Table): number | null {
     case "allocated": return t.totals.bytes_allocated;
     case "count": return t.totals.allocations;
     case "temporary": return t.totals.temporary_allocations;
-    default: return t.rows === t.rows_in_all ? t.growth_bytes.reduce((sum, n) => sum + n, 0) : null;
+    default: return t.rows === t.rows_in_all ? (t.growth_bytes ?? []).reduce((sum, n) => sum + n, 0) : null;
   }
 }
 
@@ -140,10 +142,10 @@ export function tableSentence(t: Table, isSampled: boolean): string | null {
   const most = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
   const [one, many] = GROUPS[t.group_by] ?? [t.group_by, t.group_by];
   if (values[most] <= 0 && t.metric === "growth" && whole !== null) return shrankText(whole, about);
-  if (values[most] <= 0) return `${plural(t.rows_in_all, one, many)}, none with ${t.metric === "growth" ? "growth" : isCountMetric(t.metric) ? WHOLE_WORDS[t.metric] : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
-  const error = isSampled ? spread(values[most], t.error?.[most]) : "";
+  if (values[most] <= 0) return `${plural(t.rows_in_all, one, many)}, none with ${t.metric === "growth" ? "growth" : isTimeMetric(t.metric) ? METRIC_WORDS[t.metric] : isCountMetric(t.metric) ? WHOLE_WORDS[t.metric] : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
+  const error = isSampled || isTimeMetric(t.metric) ? spread(values[most], t.error?.[most]) : "";
   const part = whole === null ? `${about}${figure(values[most], t.metric)}${error} ${wordsOf(t.metric, values[most])}` : partText(values[most], whole, t.metric, about, error);
-  return `${subjectOf(t, most)} ${t.group_by === "size" ? "are" : isCountMetric(t.metric) ? "made" : "requested"} ${part}${mostText(t, values, whole, many)}.`;
+  return `${subjectOf(t, most)} ${t.group_by === "size" ? "are" : verbOf(t.metric)} ${part}${mostText(t, values, whole, many)}.`;
 }
 
 function subjectOf(t: Table, row: number): string {
@@ -225,13 +227,29 @@ export function sourceSentence(source: Pick<Source, "metric" | "function" | "lin
   if (!source.total) return null;
   const { value } = source.total;
   if (source.metric === "growth" && value <= 0) return `${sourceSubject(source)} and what it calls: what is live changed by ${isSampled ? "about " : ""}${signedBytes(value)}.`;
+  if (value === 0 && isTimeMetric(source.metric)) return `${sourceSubject(source)} and what it calls have no ${METRIC_WORDS[source.metric]}.`;
   if (value === 0) return `${sourceSubject(source)} and what it calls ${isCountMetric(source.metric) ? `made no ${WHOLE_WORDS[source.metric]}` : `requested nothing that is ${WHOLE_WORDS[source.metric] ?? source.metric}`}.`;
-  return `${sourceSubject(source)} and what it calls ${isCountMetric(source.metric) ? "made" : "requested"} ${partText(source.total.value, source.totals.value, source.metric, isSampled ? "about " : "")}.`;
+  return `${sourceSubject(source)} and what it calls ${verbOf(source.metric)} ${partText(source.total.value, source.totals.value, source.metric, isSampled ? "about " : "")}.`;
+}
+
+/** "worker ran for 75 % of 2 s of CPU time and was blocked for 3 s"; null: nobody looked. */
+function timeSentence(a: Threads): string | null {
+  const sum = (of: (t: Threads["threads"][number]) => number | undefined): number => a.threads.reduce((all, t) => all + (of(t) ?? 0), 0);
+  const cpu = sum((t) => t.cpu_s), blocked = sum((t) => t.blocked_s);
+  if (a.threads.every((t) => t.cpu_s === undefined)) return null;
+  if (cpu === 0) return `none of them ran, and all together were blocked for ${time(1e9 * blocked)}`;
+  const most = a.threads.reduce((x, y) => ((y.cpu_s ?? 0) > (x.cpu_s ?? 0) ? y : x));
+  const waits = a.threads.reduce((x, y) => ((y.blocked_s ?? 0) > (x.blocked_s ?? 0) ? y : x));
+  const name = (t: typeof most): string => visible(t.name) || String(t.tid);
+  const ran = a.threads.length > 1 ? `${name(most)} ran for ${share(most.cpu_s ?? 0, cpu)} of the ${time(1e9 * cpu)} of CPU time` : `${time(1e9 * cpu)} of CPU time`;
+  return `${ran}${(waits.blocked_s ?? 0) > 0 ? `; ${a.threads.length > 1 ? `${name(waits)} was blocked longest, for` : "blocked for"} ${time(1e9 * (waits.blocked_s ?? 0))}` : ""}`;
 }
 
 export function threadsSentence(a: Threads): string {
   const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.pids_in_all, "process", "processes")}`;
   if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.pids_in_all, "process", "processes")}.`;
+  const cpu = timeSentence(a);
+  if (cpu !== null) return `${who}: ${cpu}.`;
   if (!a.has_figures || a.threads.length === 0) return `${who}.`;
   const most = a.threads.reduce((x, y) => ((y.allocations ?? 0) > (x.allocations ?? 0) ? y : x));
   const all = a.threads.reduce((sum, thread) => sum + (thread.allocations ?? 0), 0);

@@ -45,7 +45,7 @@ function tableOf(more: Partial<Table>): Table {
     totals: { peak_live_bytes: 100 * KIB, end_live_bytes: 0, bytes_allocated: 400 * KIB, allocations: 900, temporary_allocations: null },
     names: ["", "Session::open(int)", "session.cc", "load", "grow"], label: [1, 3, 4], function: [1, 3, 4], file: [2, 0, 0], line: [88, 0, 0], module: zeros, site: [1, 2, 3], key: zeros, call_paths: [1, 1, 1],
     peak_bytes: [60 * KIB, 30 * KIB, 5 * KIB], peak_blocks: zeros, end_bytes: zeros, end_blocks: zeros, allocated_bytes: [200 * KIB, 10 * KIB, 0], count: [500, 1, 1], temporary: [7, 0, 0], growth_bytes: zeros,
-    total_peak_bytes: null, error: null, spark_at_s: [], spark_live_bytes: [], ...more,
+    total_peak_bytes: null, total_count: null, total_allocated_bytes: null, cpu_ns: null, cpu_samples: null, blocked_ns: null, total_cpu_ns: null, total_blocked_ns: null, error: null, spark_at_s: [], spark_live_bytes: [], ...more,
   };
 }
 

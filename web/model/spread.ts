@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Figures of samples with their standard errors, and names of places: short texts that several views share.
-import { bytes, count, duration } from "./units";
+import { amount, type Unit } from "./metric";
+import { count, duration } from "./units";
 
 /** "±3 %" behind an estimate; nothing behind what is exact. docs/words.md, "Figures". */
 export function spread(value: number, error: number | null | undefined): string {
@@ -10,8 +11,8 @@ export function spread(value: number, error: number | null | undefined): string 
 }
 
 /** "61.0 MiB ±3 %" */
-export function estimate(value: number, unit: "bytes" | "count", error: number | null | undefined): string {
-  return (unit === "bytes" ? bytes(value) : count(value)) + spread(value, error);
+export function estimate(value: number, unit: Unit, error: number | null | undefined): string {
+  return amount(value, unit) + spread(value, error);
 }
 
 export function baseName(path: string): string {

@@ -2,7 +2,7 @@
 // What is chosen, and the address that says it: `#flame?process=all&from=12.4s&by=peak&function=^Cache::`.
 // The only place that reads and writes the fragment. docs/page.md, "State".
 
-export const VIEWS = ["overview", "flame", "tree", "sites", "source", "blocks", "threads", "compare", "holders"] as const;
+export const VIEWS = ["overview", "flame", "tree", "sites", "source", "blocks", "threads", "compare", "holders", "memory", "tasks", "query"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export type Pair = readonly [key: string, value: string];
@@ -27,13 +27,18 @@ const SCOPE = ["process", "from", "to", "at", "by"] as const;
 /** The page's own: no question carries them. `group-by` is asked by the views that group. */
 export const OWN = [
   "search", "pick", "zoom", "sort", "see", "stack", "old-from", "old-to", "old-process", "against", "reverse", "group-by", "what", "what-held", "shape",
-  "callers", "callees", "layout", "colour", "full", "fold", "boxes", "columns",
+  "callers", "callees", "layout", "colour", "full", "fold", "boxes", "columns", "sql", "recipe",
 ] as const;
 
 const filters: ReadonlySet<string> = new Set(FILTERS);
 const scope: ReadonlySet<string> = new Set(SCOPE);
 const own: ReadonlySet<string> = new Set(OWN);
 const views: ReadonlySet<string> = new Set(VIEWS);
+
+/** A parameter of a statement: `p-since` is the value of `:since`. */
+export function isParameter(key: string): boolean {
+  return /^p-\w+$/.test(key);
+}
 
 export const START: State = { view: "overview", keys: [] };
 
@@ -121,7 +126,7 @@ export function parseKeys(query: string): Keys {
     const equals = part.indexOf("=");
     const key = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? "1" : decode(part.slice(equals + 1));
-    if (key !== undefined && value !== undefined && value !== "" && (scope.has(key) || filters.has(key) || own.has(key))) keys.push([key, value]);
+    if (key !== undefined && value !== undefined && value !== "" && (scope.has(key) || filters.has(key) || own.has(key) || isParameter(key))) keys.push([key, value]);
   }
   return keys.filter(([key], i) => filters.has(key) || !keys.some(([k], j) => j > i && k === key));
 }

@@ -12,6 +12,14 @@ export function byteTicks(most: number, n: number): number[] {
   return ticks;
 }
 
+/** 0, and multiples of 1, 2 or 5 of a power of ten; at most n + 1. */
+export function plainTicks(most: number, n: number): number[] {
+  if (!(most > 0) || n < 1) return [0];
+  const power = 10 ** Math.floor(Math.log10(most / n));
+  const step = ([1, 2, 5].find((m) => m * power >= (most / n) * (1 - 1e-9)) ?? 10) * power;
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}
+
 /** Without a tenth where it is none. */
 export function byteLabel(n: number): string {
   return n === 0 ? "0" : bytes(n).replace(".0 ", " ");

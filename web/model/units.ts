@@ -5,6 +5,7 @@ const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
 /** "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth. */
 export function bytes(n: number): string {
+  if (Number.isNaN(n)) return "unknown";
   let v = n;
   let i = 0;
   // 1023.5 would print as "1024 KiB": the next unit begins there.
@@ -29,6 +30,7 @@ function fixed(v: number, digits: number): string {
 
 /** "1,234,567" */
 export function count(n: number): string {
+  if (Number.isNaN(n)) return "unknown";
   return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
@@ -41,9 +43,21 @@ function threeDigits(v: number): string {
   return Number(fixed(v, v < 10 ? 2 : v < 100 ? 1 : 0)).toString();
 }
 
-/** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min" */
+let hasTimes = true;
+
+/** Of the trace at hand: without times its moments are numbered, the n-th at n seconds (docs/ledger.md). */
+export function setHasTimes(has: boolean): void {
+  hasTimes = has;
+}
+
+/** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min"; "moment 3" where there are no times */
 export function duration(seconds: number): string {
-  const ns = Math.round(seconds * 1e9);
+  if (!hasTimes) return Number.isNaN(seconds) ? "an unknown moment" : `moment ${Math.round(seconds)}`;
+  if (Number.isNaN(seconds)) return "an unknown time";
+  return lengthText(Math.round(seconds * 1e9));
+}
+
+function lengthText(ns: number): string {
   const s = Math.floor(ns / 1e9);
   if (ns < 1000) return `${ns} ns`;
   // 999.5 would be 1000 of it: the next unit begins there.
@@ -67,6 +81,7 @@ export function percent(p: number): string {
 }
 
 export function share(part: number, whole: number): string {
+  if (Number.isNaN(part)) return "unknown";
   return whole > 0 ? percent((100 * part) / whole) : "0 %";
 }
 
@@ -74,7 +89,11 @@ export function plural(n: number, word: string, words = `${word}s`): string {
   return `${count(n)} ${n === 1 ? word : words}`;
 }
 
-/** By the unit of a metric. */
-export function amount(n: number, unit: string): string {
-  return unit === "bytes" ? bytes(n) : count(n);
+/** Nanoseconds of CPU or of waiting: "1.25 s". They are a length of time also where moments have none. */
+export function time(ns: number): string {
+  return Number.isNaN(ns) ? "unknown" : lengthText(Math.round(ns));
+}
+
+export function signedTime(ns: number): string {
+  return (ns < 0 ? "-" : "+") + time(Math.abs(ns));
 }

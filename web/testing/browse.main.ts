@@ -8,15 +8,19 @@ import { alone } from "./browse_alone";
 import { unnamed } from "./browse_unnamed";
 import { boxes, brush, compare, deep, keyboard, offline, search } from "./browse_tasks";
 import { culprit } from "./browse_culprit";
+import { fleet } from "./browse_fleet";
 import { follow } from "./browse_follow";
 import { frames } from "./browse_frames";
 import { holders } from "./browse_holders";
+import { memory } from "./browse_memory";
 import { names } from "./browse_names";
 import { neighbour } from "./browse_neighbour";
+import { query } from "./browse_query";
 import { pictures } from "./browse_pictures";
+import { times } from "./browse_times";
 import { window_ } from "./browse_window";
 
-const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone, holders };
+const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, fleet, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone, holders, memory, query, times };
 
 const task = TASKS[process.argv[2] ?? ""];
 if (!task) throw new Error(`no task '${process.argv[2]}': one of ${Object.keys(TASKS).join(", ")}`);

@@ -17,7 +17,7 @@ export async function alone(tab: Tab, args: Arguments): Promise<unknown> {
     };
   }
   const details: { group: string; refusals: number; text: string }[] = [];
-  for (const group of ["site", "function", "module", "line", "crate"]) {
+  for (const group of ["site", "function", "module", "line", "crate", "component"]) {
     await go(page, `#sites?group-by=${group}`);
     const grid = page.getByRole("grid", { name: /Memory by/ });
     if ((await grid.count()) > 0) {

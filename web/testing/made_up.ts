@@ -21,7 +21,7 @@ function trace(): unknown {
     growing: false, ended: "exit", detail_from_s: 0, has_events: true, events: 20022, graphs: 0, limits: ["silt did not see what jemalloc allocates"],
     processes: [process("4711", 0, DURATION_S, true), process("4712", 5, 20, false)], processes_in_all: 2, pids_in_all: 2,
     marks: [{ time_s: 12.4, name: "warm", kind: "mark", pid: 4711 }], peak: { time_s: 58.1, bytes: 96 * MIB }, end_live_bytes: 90 * MIB, peak_rss_bytes: 120 * MIB,
-    metrics: ["peak", "end", "allocated", "count", "temporary", "growth"], group_by: ["site", "function", "module", "line", "crate", "thread", "size", "process"], old: null,
+    metrics: ["peak", "end", "allocated", "count", "temporary", "growth"], group_by: ["site", "function", "module", "line", "crate", "component", "thread", "size", "process"], old: null,
   };
 }
 
@@ -84,6 +84,23 @@ function shaped(of: ReadonlyMap<string, string>): unknown {
   return { schema: "silt.tree/1", window: { from_s: 0, to_s: DURATION_S }, metric: of.get("by") ?? "peak", totals: figures, nodes: [] };
 }
 
+function rows(): unknown {
+  const column = (name: string): unknown => ({ name, trace: "main", table: "sites", column: name });
+  return {
+    schema: "silt.rows/1", columns: ["function", "end_bytes", "allocations", "stack"].map(column), rows: [[NAMES[0], 88 * MIB, 10000, 1], [NAMES[1], MIB, 9500, 2], [NAMES[2], MIB, 522, 3]],
+    has_more: false, threads: [], processes: [], doubts: null,
+  };
+}
+
+function sqlSchema(): unknown {
+  const column = (name: string): unknown => ({ name, help: "", is_argument: false });
+  return {
+    schema: "silt.sql-schema/1", has_other: false, tables: [{ name: "sites", help: "a call path that allocated", columns: ["function", "end_bytes", "allocations", "stack"].map(column) }],
+    functions: [{ name: "bytes", usage: "bytes(N)", help: "a number as people read it" }],
+    recipes: [{ name: "large", help: "Who holds most at the end?", statement: "SELECT function, end_bytes FROM sites\nWHERE end_bytes >= :at_least\nORDER BY end_bytes DESC", trouble: null, parameters: [{ name: "at_least", without: "1M", help: "no less than so much", is_size: true }] }],
+  };
+}
+
 /** undefined: nobody made that answer up. */
 export function madeUp(address: string, keys: Keys): unknown {
   const of = new Map(keys);
@@ -92,6 +109,8 @@ export function madeUp(address: string, keys: Keys): unknown {
     case "report": return of.has("tree") || of.has("callers") ? shaped(of) : report();
     case "timeline": return timeline(of);
     case "table": return table();
+    case "sql": return rows();
+    case "sql-schema": return sqlSchema();
     default: return undefined;
   }
 }

@@ -27,6 +27,7 @@ export function BlocksView({ state, ask }: ViewProps) {
   const heat = useAnswer(ask, "heat", question(state, { by: null }));
   const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
   const sentence = useSaid(heat, (answer) => blocksSentence(answer, ask.trace.mode !== "exact"));
+  if (ask.trace.time?.is_all) return <Empty title="Blocks" why="This recording has where the time went, and no blocks. Record memory too with silt run --cpu." />;
   if (!ask.trace.has_events) return <Empty title="Blocks" why="The recording has totals and no events, so sizes and lifetimes of single blocks are unknown. The other views have what is known." />;
   const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
   return (

@@ -4,8 +4,9 @@ import type { Ask, ViewProps } from "../api/ask";
 import type { ChangedFunction, Diff } from "../api/diff";
 import { useAnswer } from "../api/use";
 import { generations, halves, momentsOf, oldKeys, sidesOf, type Sides } from "../model/sides";
+import { amount as unitText, codeWords, metricOf, signedAmount, unitOf } from "../model/metric";
 import { get, question, type State } from "../model/state";
-import { bytes, count, plural, signedBytes, signedCount } from "../model/units";
+import { plural } from "../model/units";
 import { visible } from "../model/visible";
 import { openFunction } from "../widgets/flame_items";
 import { Empty } from "../widgets/empty";
@@ -40,7 +41,7 @@ function Comparison({ state, ask }: ViewProps) {
         )}
         {keys && !isTable && (
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => ask.go({ set: { reverse: v === "code" ? "1" : null } })}
-                  of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
+                  of={[["callers", "From the start of the program"], ["code", codeWords(metricOf(state, ask.trace))]]} />
         )}
       </div>
       {keys === null ? <Choose ask={ask} />
@@ -115,9 +116,9 @@ const STATUS = { new: ["+", "new", "grew"], gone: ["−", "gone", "shrank"], gro
 
 function ChangeTable({ answer, state, ask }: { answer: Diff; state: State; ask: Ask }) {
   const rows = answer.functions;
-  const isCount = answer.metric === "count" || answer.metric === "temporary";
-  const amount = isCount ? count : (n: number): string => (n < 0 ? signedBytes(n) : bytes(n));
-  const signed = isCount ? signedCount : signedBytes;
+  const unit = unitOf(answer.metric);
+  const signed = (n: number): string => signedAmount(n, unit);
+  const amount = (n: number): string => (n < 0 ? signed(n) : unitText(n, unit));
   const most = Math.max(1, ...rows.map((row) => Math.abs(row.change)));
   const sort = get(state, "sort") ?? "change";
   const place = (row: ChangedFunction): string => visible(row.file ? `${row.file.slice(row.file.lastIndexOf("/") + 1)}:${row.line}` : row.module.slice(row.module.lastIndexOf("/") + 1));

@@ -6,6 +6,7 @@ import { useAnswer, useSaid } from "../api/use";
 import { byAge } from "../model/flame_age";
 import type { FlameColumns } from "../model/flame_tree";
 import { foldRecursion, groupBoxes } from "../model/flame_fold";
+import { codeWords, isTimeMetric, metricOf } from "../model/metric";
 import { get, question, type State } from "../model/state";
 import { NoBlocks } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
@@ -20,8 +21,10 @@ const MAX_BOXES = 200000;
 export function FlameView({ state, ask }: ViewProps) {
   const isReversed = get(state, "reverse") !== undefined;
   const isFull = get(state, "full") !== undefined;
-  // a file has no single blocks to ask
-  const isByAge = get(state, "colour") === "age" && !ask.isFile;
+  const metric = metricOf(state, ask.trace);
+  // a file has no single blocks to ask, and time has none
+  const mayBeByAge = !ask.isFile && !isTimeMetric(metric);
+  const isByAge = get(state, "colour") === "age" && mayBeByAge;
   const boxes = boxesOf(state);
   const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line", ages: isByAge });
   const answered = useAnswer(ask, "flame", keys);
@@ -38,12 +41,12 @@ export function FlameView({ state, ask }: ViewProps) {
         <p class="first-sentence">{sentence ?? ""}</p>
         <div class="switches">
           <Choice label="What comes first" value={isReversed ? "code" : "callers"} onChoose={(v) => set("reverse", v === "code" ? "1" : null)}
-                  of={[["callers", "From the start of the program"], ["code", "From the code that requested it"]]} />
+                  of={[["callers", "From the start of the program"], ["code", codeWords(metric)]]} />
           <Choice label="A box for each" value={boxes} onChoose={(v) => ask.go({ set: { boxes: v === "function" ? null : v, zoom: null } })}
                   of={[["function", "Function"], ["line", "Line"], ["module", "Module"], ["crate", "Crate"]]} />
           <Choice label="Direction" value={get(state, "layout") === "flame" ? "flame" : "icicle"} onChoose={(v) => set("layout", v === "flame" ? v : null)}
                   of={[["icicle", "Downwards"], ["flame", "Upwards"]]} />
-          {!ask.isFile && (
+          {mayBeByAge && (
             <Choice label="Colour" value={isByAge ? "age" : "usual"} onChoose={(v) => set("colour", v === "age" ? v : null)}
                     of={[["usual", answered.answer?.is_change ? "Colour by change" : "Colour by module"], ["age", "By age"]]} />
           )}
@@ -51,9 +54,11 @@ export function FlameView({ state, ask }: ViewProps) {
                   title="A function that calls itself, also by way of others, has one box: that of its first call">
             Fold recursion
           </Switch>
-          <Switch on={isFull} onTurn={(on) => set("full", on ? "1" : null)} title="Allocators, containers, executors and start code">
-            Show machinery
-          </Switch>
+          {!isTimeMetric(metric) && (
+            <Switch on={isFull} onTurn={(on) => set("full", on ? "1" : null)} title="Allocators, containers, executors and start code">
+              Show machinery
+            </Switch>
+          )}
         </div>
       </div>
       <Pending of={answered}>{(answer) => <Picture answer={answer} finer={finer.answer} onNear={() => setNear(true)} state={state} ask={ask} />}</Pending>

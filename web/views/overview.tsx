@@ -3,13 +3,17 @@
 import type { ViewProps } from "../api/ask";
 import type { Lifetimes, Sizes } from "../api/common";
 import type { Finding, Report } from "../api/report";
+import { totals as totalsCheck } from "../api/shapes";
+import type { Table } from "../api/table";
 import { useAnswer, type Answered } from "../api/use";
 import { METRIC_WORDS } from "../model/chips";
 import { emptiness } from "../model/emptiness";
+import { amount, isTimeMetric, metricOf, unitOf } from "../model/metric";
+import { columnOf } from "../model/sentence";
 import { place } from "../model/spread";
-import { get, question } from "../model/state";
+import { question } from "../model/state";
 import { fileCan, stepOf } from "../model/step";
-import { bytes, count, duration, plural, share } from "../model/units";
+import { bytes, count, duration, plural, share, time } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "../widgets/bars";
 import { Name } from "../widgets/name";
@@ -19,6 +23,7 @@ import { Spark } from "../widgets/spark";
 const SEVERITY: Readonly<Record<Finding["severity"], string>> = { problem: "Problem", "worth-knowing": "Worth knowing", note: "Note" };
 const CARD_COLUMNS = 80;
 const LARGEST = 5;
+const BOTH = 8;
 
 /** Figures come at once; what stands out is looked for meanwhile. */
 export function OverviewView({ state, ask }: ViewProps) {
@@ -29,13 +34,15 @@ export function OverviewView({ state, ask }: ViewProps) {
     <Pending of={isBrief ? brief : whole}>
       {(report) => (
         <div class="overview">
+          {report.post_mortem && <Headline text={report.post_mortem.text} />}
           <Headline text={report.headline} />
           <Findings of={whole} state={state} ask={ask} />
-          <Totals report={report} />
+          <Totals report={report} state={state} ask={ask} />
           <div class="overview-parts">
             <Largest state={state} ask={ask} />
-            {report.sizes && <SizesPart sizes={report.sizes} />}
-            {report.lifetimes && <LifetimesPart lifetimes={report.lifetimes} />}
+            {ask.trace.time && !ask.trace.time.is_all && !ask.isFile && <Both state={state} ask={ask} />}
+            {report.sizes && !ask.trace.time?.is_all && <SizesPart sizes={report.sizes} />}
+            {report.lifetimes && !ask.trace.time?.is_all && <LifetimesPart lifetimes={report.lifetimes} />}
           </div>
           {report.notes.length > 0 && <ul class="notes quiet">{report.notes.map((note) => <li key={note}>{visible(note)}</li>)}</ul>}
         </div>
@@ -50,7 +57,7 @@ function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
     <div class={of.isStale && findings ? "findings is-stale" : "findings"} aria-busy={of.isStale}>
       {of.isStale && (
         <>
-          <p class="quiet">Looking for what grows, leaks or is temporary</p>
+          <p class="quiet">Looking for what {ask.trace.time?.is_all ? "takes time or waits" : "grows, leaks or is temporary"}</p>
           <ProgressLine share={of.progress ?? 0} />
         </>
       )}
@@ -59,7 +66,7 @@ function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
           {findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
         </div>
       )}
-      {findings?.length === 0 && <p class="quiet">{of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
+      {findings?.length === 0 && <p class="quiet">{ask.trace.time ? "No finding: nothing stands out." : of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
     </div>
   );
 }
@@ -105,17 +112,32 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
   );
 }
 
-function Totals({ report }: { report: Report }) {
+/** Of the window: what threads ran and waited. */
+function useTimes({ state, ask }: ViewProps): readonly (readonly [value: string, name: string])[] {
+  const isAsked = ask.trace.time && !ask.isFile;
+  const keys = (by: string) => (isAsked ? question(state, { by, tree: true, depth: 1 }) : null);
+  const cpu = useAnswer(ask, "shaped", keys("cpu")), blocked = useAnswer(ask, "shaped", keys("blocked"));
+  return ([[cpu, "of CPU"], [blocked, "blocked"]] as const).flatMap(([of, name]) => {
+    const value = of.answer && !of.error ? totalsCheck(of.answer).value : 0;
+    return value > 0 || (name === "of CPU" && of.answer && !of.error) ? [[time(value), name] as const] : [];
+  });
+}
+
+function Totals({ report, state, ask }: ViewProps & { report: Report }) {
   const t = report.totals;
-  const figures: readonly (readonly [value: string, name: string])[] = [
-    [bytes(t.peak_live_bytes), t.peak_live_bytes > 0 ? `peak, at ${duration(t.peak_at_s)}` : "peak"],
+  const times = useTimes({ state, ask });
+  const memory: readonly (readonly [value: string, name: string])[] = ask.trace.time?.is_all ? [] : [
+    [bytes(t.peak_live_bytes), t.peak_live_bytes > 0 && !Number.isNaN(t.peak_at_s) ? `peak, at ${duration(t.peak_at_s)}` : "peak"],
     [bytes(t.end_live_bytes), `at the end, ${plural(t.end_live_blocks, "block")}`],
     [bytes(t.bytes_allocated), "allocated"],
     [count(t.allocations), t.allocations === 1 ? "allocation" : "allocations"],
     ...(t.allocations > 0 ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
-    [bytes(t.peak_rss_bytes), "resident at most"],
-    [count(t.threads), t.threads === 1 ? "thread" : "threads"],
-    ...(Number.isFinite(t.sites) ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
+  ];
+  const figures: readonly (readonly [value: string, name: string])[] = [
+    ...times, ...memory,
+    ...(Number.isNaN(t.peak_rss_bytes) && times.length > 0 ? [] : [[bytes(t.peak_rss_bytes), "resident at most"] as const]),
+    ...(Number.isNaN(t.threads) && times.length > 0 ? [] : [[count(t.threads), t.threads === 1 ? "thread" : "threads"] as const]),
+    ...(Number.isFinite(t.sites) && !ask.trace.time?.is_all ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
   ];
   return (
     <dl class="totals">
@@ -130,34 +152,77 @@ function Totals({ report }: { report: Report }) {
 }
 
 function Largest({ state, ask }: ViewProps) {
-  const metric = get(state, "by") ?? "peak";
-  const asked = useAnswer(ask, "table", question(state, { "group-by": "site", rows: LARGEST, sparks: LARGEST }));
+  const metric = metricOf(state, ask.trace);
+  // time is where it went, whoever called that
+  const by = isTimeMetric(metric) ? "function" : "site";
+  const asked = useAnswer(ask, "table", question(state, { "group-by": by, rows: LARGEST, sparks: LARGEST }));
   return (
     <section class="part largest">
       <h2 class="part-title">Largest: {METRIC_WORDS[metric] ?? metric}</h2>
       <Pending of={asked}>
         {(table) => {
-          const column = { peak: table.peak_bytes, end: table.end_bytes, allocated: table.allocated_bytes, count: table.count, temporary: table.temporary, growth: table.growth_bytes }[metric] ?? table.peak_bytes;
-          const isCount = metric === "count" || metric === "temporary";
+          const column = columnOf(table);
           const most = Math.max(1, ...column.map(Math.abs));
           if (table.rows === 0) return <p class="quiet">{emptiness(state, ask.trace).why}</p>;
           return (
             <div role="list">
               {column.slice(0, LARGEST).map((value, i) => (
-                <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.label[i]])} onClick={() => ask.go({ set: { pick: `site:${table.site[i]}` } })}>
+                <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.label[i]])} onClick={() => ask.go({ set: { pick: by === "site" ? `site:${table.site[i]}` : `function:${table.names[table.function[i]!]}` } })}>
                   <span class="largest-bar" style={{ width: `${(100 * Math.abs(value)) / most}%` }} />
                   <span class="largest-name mono"><Name text={visible(table.names[table.label[i]])} /></span>
                   <span class="largest-place quiet">{visible(place(table.names[table.file[i]], table.line[i]))}</span>
-                  <span class="largest-value number">{isCount ? count(value) : bytes(value)}</span>
+                  <span class="largest-value number">{amount(value, unitOf(metric))}</span>
                 </button>
               ))}
-              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": null } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
+              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": by === "site" ? null : by } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
             </div>
           );
         }}
       </Pending>
     </section>
   );
+}
+
+/** The functions that run most, and what they and all they call allocate: one window, both weights. */
+function Both({ state, ask }: ViewProps) {
+  const asked = useAnswer(ask, "table", question(state, { by: "cpu", "group-by": "function", rows: BOTH }));
+  return (
+    <section class="part both">
+      <h2 class="part-title">CPU time and allocations</h2>
+      <Pending of={asked}>{(table) => <BothTable table={table} ask={ask} />}</Pending>
+    </section>
+  );
+}
+
+function BothTable({ table, ask }: { table: Table; ask: ViewProps["ask"] }) {
+  const { cpu_ns, total_cpu_ns, total_count } = table, whole = table.whole ?? 0;
+  const rows = (cpu_ns ?? []).flatMap((ns, i) => (ns > 0 ? [i] : []));
+  if (!cpu_ns || !total_cpu_ns || rows.length === 0) return <p class="quiet">No sample found a thread running in what is chosen.</p>;
+  return (
+    <>
+      <table class="plain">
+        <thead><tr><th>function</th><th class="number" title="CPU time in it itself">CPU</th><th class="number" title="CPU time in it and everything it called">with callees</th><th class="number" title="Made by it and everything it called">allocations</th><th class="number" title="Allocations for each millisecond of CPU time, with everything it called">per ms</th></tr></thead>
+        <tbody>
+          {rows.map((i) => (
+            <tr key={i}>
+              <td title={visible(table.names[table.function[i]!]!)}><button type="button" class="link mono" onClick={() => ask.go({ set: { by: "cpu", pick: `function:${table.names[table.function[i]!]}` } })}><Name text={visible(table.names[table.label[i]!]!)} /></button></td>
+              <td class="number" title={time(cpu_ns[i]!)}>{share(cpu_ns[i]!, whole)}</td>
+              <td class="number" title={time(total_cpu_ns[i]!)}>{share(total_cpu_ns[i]!, whole)}</td>
+              <td class="number">{total_count?.[i] ? count(total_count[i]!) : "–"}</td>
+              <td class="number">{total_count?.[i] ? perMs(total_count[i]!, total_cpu_ns[i]!) : "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <button class="link" onClick={() => ask.go({ view: "sites", set: { by: "cpu", "group-by": "function" } })}>all functions</button>
+    </>
+  );
+}
+
+/** "290", "6.7", "under 0.1" */
+function perMs(n: number, ns: number): string {
+  const rate = ns > 0 ? (1e6 * n) / ns : 0;
+  return rate >= 10 ? count(rate) : rate < 0.1 ? "under 0.1" : rate.toFixed(1);
 }
 
 function SizesPart({ sizes }: { sizes: Sizes }) {

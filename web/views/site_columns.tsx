@@ -2,13 +2,14 @@
 // The columns of Sites: a name, a place, every metric with a bar, and the history.
 import type { Table as TableAnswer } from "../api/table";
 import { estimate, place } from "../model/spread";
-import { bytes, count, share, signedBytes } from "../model/units";
+import { isTimeMetric, type Unit } from "../model/metric";
+import { bytes, count, share, signedBytes, time } from "../model/units";
 import { Spark } from "../widgets/spark";
 import type { Column } from "../widgets/table";
 
 /** What a `group-by` is called. */
 export const GROUP_WORDS: Readonly<Record<string, string>> = {
-  site: "call path", function: "function", module: "module", line: "line", crate: "crate or namespace", thread: "thread", size: "size", process: "process",
+  site: "call path", function: "function", module: "module", line: "line", crate: "crate or namespace", component: "component", thread: "thread", size: "size", process: "process",
 };
 
 const SPARK_PX = 88;
@@ -17,12 +18,12 @@ interface Metric {
   readonly key: string;
   readonly title: string;
   readonly hint: string;
-  readonly values: readonly number[];
-  readonly unit: "bytes" | "count";
+  readonly values: readonly number[] | null;
+  readonly unit: Unit;
   readonly minPx?: number;
 }
 
-function metricsOf(a: TableAnswer, hasWindow: boolean): readonly Metric[] {
+function metricsOf(a: TableAnswer, hasWindow: boolean): readonly (Metric & { values: readonly number[] })[] {
   const metrics: Metric[] = [
     { key: "peak", title: "at peak", hint: "Bytes live when the process peaked", values: a.peak_bytes, unit: "bytes" },
     { key: "blocks", title: "blocks", hint: "Blocks live at the peak", values: a.peak_blocks, unit: "count" },
@@ -33,12 +34,31 @@ function metricsOf(a: TableAnswer, hasWindow: boolean): readonly Metric[] {
   ];
   if (a.total_peak_bytes) metrics.splice(2, 0, { key: "total", title: "with callees", hint: "Bytes live at the peak, requested by it and everything it called", values: a.total_peak_bytes, unit: "bytes", minPx: 96 });
   if (hasWindow) metrics.splice(3, 0, { key: "growth", title: "growth", hint: "Bytes live at the end of the window minus those at its begin", values: a.growth_bytes, unit: "bytes" });
-  return metrics;
+  const times: readonly Metric[] = [
+    { key: "cpu", title: "CPU", hint: "CPU time in it itself", values: a.cpu_ns, unit: "time" },
+    { key: "total-cpu", title: "CPU with callees", hint: "CPU time in it and everything it called", values: a.total_cpu_ns, unit: "time", minPx: 112 },
+    { key: "blocked", title: "blocked", hint: "Time that threads waited in it itself", values: a.metric === "blocked" ? a.blocked_ns : someOf(a.blocked_ns), unit: "time" },
+    { key: "total-blocked", title: "blocked with callees", hint: "Time that threads waited in it and everything it called", values: a.metric === "blocked" ? a.total_blocked_ns : null, unit: "time", minPx: 136 },
+  ];
+  // Beside time, what is done in it comes before what is kept.
+  const traffic = (m: Metric): boolean => m.key === "count" || m.key === "allocated" || m.key === "temporary";
+  const all = isTimeMetric(a.metric) ? [...times, ...metrics.filter(traffic), ...metrics.filter((m) => !traffic(m) && m.key !== "total")] : [...metrics, ...times];
+  return all.filter((m): m is Metric & { values: readonly number[] } => m.values !== null);
 }
 
-function numberColumn(m: Metric, answer: TableAnswer, isSampled: boolean): Column {
+/** A column of nothing is none. */
+function someOf(values: readonly number[] | null): readonly number[] | null {
+  return values?.some((n) => n !== 0) ? values : null;
+}
+
+/** As it is, for who looks closely. */
+function exactText(n: number, unit: Unit): string {
+  return unit === "bytes" ? `${count(n)} bytes` : unit === "time" ? `${count(n)} ns` : count(n);
+}
+
+function numberColumn(m: Metric & { values: readonly number[] }, answer: TableAnswer, isSampled: boolean): Column {
   const most = m.values.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
-  const error = isSampled && answer.error && (m.key === answer.metric) ? answer.error : null;
+  const error = (isSampled || m.key === "cpu") && answer.error && m.key === answer.metric ? answer.error : null;
   const show = (row: number): string => {
     const value = m.values[row];
     if (m.key === "growth") return value === 0 ? "–" : signedBytes(value);
@@ -48,7 +68,7 @@ function numberColumn(m: Metric, answer: TableAnswer, isSampled: boolean): Colum
   return {
     key: m.key, title: m.title, hint: m.hint, isNumber: true, minPx: (m.minPx ?? 88) + (error ? 40 : 0), values: m.values,
     cell: show,
-    tip: (row) => (m.unit === "bytes" ? `${count(m.values[row])} bytes` : `${count(m.values[row])}`) + (m.key === "growth" || m.key === "total" ? "" : `, ${share(m.values[row], whole)} of all rows`),
+    tip: (row) => exactText(m.values[row], m.unit) + (m.key === "growth" || m.key.startsWith("total") ? "" : `, ${share(m.values[row], whole)} of all rows`),
     share: most > 0 ? (row) => m.values[row] / most : undefined,
     copy: (row) => String(m.values[row]),
   };
@@ -67,7 +87,7 @@ function historiesOf(answer: TableAnswer): ReadonlyMap<string, readonly (number 
 export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSampled: boolean; hasWindow: boolean }): readonly Column[] {
   const name = (index: number): string => answer.names[index] ?? "";
   const wholePlace = (row: number): string => (name(answer.file[row]) === "" ? name(answer.module[row]) : name(answer.file[row]) + (answer.line[row] > 0 ? `:${answer.line[row]}` : ""));
-  const isCode = ["site", "function", "line", "crate", "module"].includes(answer.group_by);
+  const isCode = ["site", "function", "line", "crate", "component", "module"].includes(answer.group_by);
   const columns: Column[] = [
     {
       key: "name", title: GROUP_WORDS[answer.group_by] ?? answer.group_by, minPx: 176, grow: 3, values: answer.label.map(name),
@@ -94,10 +114,12 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   const histories = historiesOf(first);
   if (histories.size > 0)
     columns.push({
-      key: "spark", title: "over time", hint: "Live bytes over the window, of the largest rows", minPx: SPARK_PX + 16,
+      key: "spark", title: "over time", hint: `${isTimeMetric(answer.metric) ? "Time" : "Live bytes"} over the window, of the largest rows`, minPx: SPARK_PX + 16,
       cell: (row) => {
         const values = histories.get(identity(answer, row));
-        return values ? <Spark values={values} at_s={first.spark_at_s} width={SPARK_PX} height={18} label={`live over time, at most ${bytes(values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0))}`} /> : "";
+        if (!values) return "";
+        const most = values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
+        return <Spark values={values} at_s={first.spark_at_s} width={SPARK_PX} height={18} label={isTimeMetric(answer.metric) ? `over time, at most ${time(most)} at once` : `live over time, at most ${bytes(most)}`} />;
       },
     });
   return columns;

@@ -5,6 +5,7 @@ import { hasSource, type ViewProps } from "../api/ask";
 import type { Table as TableAnswer } from "../api/table";
 import { useAnswer } from "../api/use";
 import { FILE_GROUPS } from "../model/columns_table";
+import { isTimeMetric } from "../model/metric";
 import { tableSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { formatSort, parseSort } from "../model/table_rows";
@@ -67,7 +68,7 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
     <>
       {sentence !== null && <p class="first-sentence">{sentence}</p>}
       <Table
-        label={`Memory by ${words}`}
+        label={`${isTimeMetric(answer.metric) ? "Time" : "Memory"} by ${words}`}
         n={answer.rows}
         columns={columns}
         sort={parseSort(get(state, "sort"), answer.metric)}

@@ -10,7 +10,8 @@ import { sourceSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
 import { shortName } from "../model/spread";
-import { amount, bytes, count } from "../model/units";
+import { amount, isTimeMetric, unitOf, type Unit } from "../model/metric";
+import { bytes, count } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty, NoBlocks } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -76,12 +77,8 @@ function FileSources({ ask, what }: { ask: ViewProps["ask"]; what: string }) {
   );
 }
 
-function unitOf(metric: string): string {
-  return metric === "count" || metric === "temporary" ? "count" : "bytes";
-}
-
 const METRIC_WORDS: Readonly<Record<string, string>> = {
-  peak: "at peak", end: "at end", allocated: "allocated", count: "allocations", temporary: "temporary", growth: "growth",
+  peak: "at peak", end: "at end", allocated: "allocated", count: "allocations", temporary: "temporary", growth: "growth", cpu: "CPU time", blocked: "blocked",
 };
 
 function SourceFiles({ source, ask, state }: { source: Source } & ViewProps) {
@@ -131,14 +128,14 @@ function Listing({ file, metric, ask, state }: { file: SourceFile; metric: strin
           <thead>
             <tr>
               <th scope="col" class="number">{METRIC_WORDS[metric] ?? metric}</th>
-              <th scope="col" class="number">allocations</th>
-              <th scope="col" class="number">at end</th>
+              {!isTimeMetric(metric) && <th scope="col" class="number">allocations</th>}
+              {!isTimeMetric(metric) && <th scope="col" class="number">at end</th>}
               <th scope="col" class="number">line</th>
               <th scope="col">source</th>
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
+            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} columns={isTimeMetric(metric) ? 2 : 4} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
           </tbody>
         </table>
       </div>
@@ -146,20 +143,20 @@ function Listing({ file, metric, ask, state }: { file: SourceFile; metric: strin
   );
 }
 
-function Gap({ from, to }: { from: number; to: number }) {
+function Gap({ from, to, columns }: { from: number; to: number; columns: number }) {
   return (
     <tr class="listing-gap">
-      <td colSpan={4} />
+      <td colSpan={columns} />
       <td>{from === to ? `line ${from} has no figures` : `lines ${count(from)} to ${count(to)} have no figures`}</td>
     </tr>
   );
 }
 
-function cell(value: number, unit: string): string {
+function cell(value: number, unit: Unit): string {
   return value === 0 ? "" : amount(value, unit);
 }
 
-function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { kind: "line" }>; unit: string; indent: number } & ViewProps) {
+function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { kind: "line" }>; unit: Unit; indent: number } & ViewProps) {
   const [isOpen, open] = useState(row.isMost);
   const figures = row.figures;
   const calls = figures?.calls ?? [];
@@ -168,8 +165,8 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
     <>
       <tr class={`heat-${row.heat}${row.isMost ? " is-most" : ""}`}>
         <td class="number listing-value" title={figures ? `${count(figures.total.value)}; by the line itself ${count(figures.self.value)}` : undefined}>{figures && cell(figures.total.value, unit)}</td>
-        <td class="number">{figures && cell(figures.total.allocations, "count")}</td>
-        <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>
+        {unit !== "time" && <td class="number">{figures && cell(figures.total.allocations, "count")}</td>}
+        {unit !== "time" && <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>}
         <td class="number quiet">
           {calls.length > 0 ? (
             <button type="button" class="fold" aria-expanded={isOpen} aria-label={`What line ${row.line} calls`} onClick={() => open(!isOpen)}>
@@ -185,14 +182,14 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
         calls.map((call) => (
           <tr key={`${call.function} ${call.line}`} class="listing-call">
             <td class="number">{cell(call.total.value, unit)}</td>
-            <td class="number">{cell(call.total.allocations, "count")}</td>
-            <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>
+            {unit !== "time" && <td class="number">{cell(call.total.allocations, "count")}</td>}
+            {unit !== "time" && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
             <td />
             <td>
               <a href={`#source`} title={call.function} onClick={(event) => (event.preventDefault(), ask.go({ set: { what: call.function } }))}>
                 <Name text={shortName(call.function)} />
               </a>{" "}
-              {bytes(call.total.bytes_allocated)} allocated
+              {unit !== "time" && <>{bytes(call.total.bytes_allocated)} allocated</>}
             </td>
           </tr>
         ))}

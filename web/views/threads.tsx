@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who allocated and who freed: threads with their figures, processes with their lives, and what was mapped.
+// Who allocated, who freed, who ran and who waited: threads with their figures, processes with their lives, and what was mapped.
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import type { ProcessLife, Threads } from "../api/threads";
@@ -12,7 +12,7 @@ import { get, question } from "../model/state";
 import { moment, place, shortName } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration } from "../model/units";
+import { bytes, count, duration, time } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -37,10 +37,12 @@ export function ThreadsView({ state, ask }: ViewProps) {
             <h2>Processes</h2>
             <Processes answer={answer} state={state} ask={ask} />
           </section>
-          <section>
-            <h2>Mappings</h2>
-            <Mappings answer={answer} ask={ask} state={state} />
-          </section>
+          {!ask.trace.time?.is_all && (
+            <section>
+              <h2>Mappings</h2>
+              <Mappings answer={answer} ask={ask} state={state} />
+            </section>
+          )}
         </div>
       )}
     </Pending>
@@ -50,8 +52,9 @@ export function ThreadsView({ state, ask }: ViewProps) {
 // ---- threads -------------------------------------------------------------------------------------
 
 function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole: () => void } & ViewProps) {
-  const [sort, setSort] = useState<Sort>(parseSort("allocations", "allocations"));
   const rows = answer.threads;
+  const hasTime = rows.some((t) => t.cpu_s !== undefined);
+  const [sort, setSort] = useState<Sort>(hasTime ? parseSort("cpu", "cpu") : parseSort("allocations", "allocations"));
   const hasSeveral = new Set(rows.map((t) => t.process)).size > 1;
   const columns = useMemo((): readonly Column[] => {
     const figure = (key: string, title: string, hint: string, values: readonly number[], show: (n: number) => string): Column => {
@@ -61,7 +64,13 @@ function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole
     const columns: Column[] = [{ key: "name", title: "thread", minPx: 144, grow: 2, values: rows.map((t) => t.name), cell: (i) => rows[i].name || "(no name)", tip: (i) => `${rows[i].name} (${rows[i].tid})`, copy: (i) => rows[i].name }];
     columns.push({ key: "tid", title: "tid", isMinor: true, isNumber: true, minPx: 72, values: rows.map((t) => t.tid), cell: (i) => String(rows[i].tid), copy: (i) => String(rows[i].tid) });
     if (hasSeveral) columns.push({ key: "process", title: "process", isMinor: true, minPx: 96, grow: 1, values: rows.map((t) => t.process), cell: (i) => rows[i].process, copy: (i) => rows[i].process });
-    if (answer.has_figures)
+    if (hasTime)
+      columns.push(
+        figure("cpu", "CPU", "Time it ran", rows.map((t) => Math.round(1e9 * (t.cpu_s ?? 0))), time),
+        figure("blocked", "blocked", "Time it waited for something", rows.map((t) => Math.round(1e9 * (t.blocked_s ?? 0))), time),
+        figure("ready", "waited for a CPU", "Time it could have run, but others did", rows.map((t) => Math.round(1e9 * (t.ready_s ?? 0))), time),
+      );
+    if (answer.has_figures && !ask.trace.time?.is_all)
       columns.push(
         figure("allocations", "allocations", "Allocations it made", rows.map((t) => t.allocations ?? 0), count),
         figure("bytes", "allocated", "Bytes it allocated", rows.map((t) => t.bytes_allocated ?? 0), bytes),
@@ -75,12 +84,12 @@ function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole
   const isIn = (tid: number): boolean => get(state, "thread") === String(tid);
   return (
     <>
-      {!answer.has_figures && <NoFigures state={state} ask={ask} onWhole={onWhole} />}
+      {!answer.has_figures && !ask.trace.time?.is_all && <NoFigures state={state} ask={ask} onWhole={onWhole} />}
       <Table
         label="Threads"
         n={rows.length}
         columns={columns}
-        sort={answer.has_figures ? sort : parseSort("-begin", "-begin")}
+        sort={answer.has_figures || hasTime ? sort : parseSort("-begin", "-begin")}
         onSort={setSort}
         filter={get(state, "search") ?? ""}
         text={(i) => `${rows[i].name} ${rows[i].tid}`.toLowerCase()}
@@ -117,18 +126,24 @@ function NoFigures({ state, ask, onWhole }: { onWhole: () => void } & ViewProps)
 
 // ---- processes -----------------------------------------------------------------------------------
 
+function seconds(s: number | undefined): string {
+  return s ? time(1e9 * s) : "–";
+}
+
 function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const tree = useMemo(() => processTree<ProcessLife>(answer.processes, ask.trace.duration_s), [answer, ask.trace.duration_s]);
-  const most = answer.processes.reduce((a, p) => Math.max(a, p.totals?.peak_live_bytes ?? 0), 0);
+  const isOfTime = ask.trace.time?.is_all === true;
+  const valueOf = (p: ProcessLife): number => (isOfTime ? (p.cpu_s ?? 0) : (p.totals?.peak_live_bytes ?? 0));
+  const most = answer.processes.reduce((a, p) => Math.max(a, valueOf(p)), 0);
   const ticks = timeTicks(ask.trace.duration_s, 5);
   const chosen = get(state, "process");
   return (
     <div class="lives" role="table" aria-label="Processes and their lives">
       <div class="life is-head" role="row">
         <span role="columnheader">process</span>
-        <span role="columnheader" class="number">peak</span>
-        <span role="columnheader" class="number">at end</span>
-        <span role="columnheader" class="number">allocations</span>
+        <span role="columnheader" class="number">{isOfTime ? "CPU" : "peak"}</span>
+        <span role="columnheader" class="number">{isOfTime ? "blocked" : "at end"}</span>
+        <span role="columnheader" class="number">{isOfTime ? "waited for a CPU" : "allocations"}</span>
         <span role="columnheader" class="life-axis" aria-label="time">
           {ticks.map((tick) => <span key={tick} style={{ left: `${(100 * tick) / (ask.trace.duration_s || 1)}%` }}>{moment(tick)}</span>)}
         </span>
@@ -138,9 +153,9 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
           <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}, pid ${process.pid}, ended: ${process.ended}`}>
             {ask.isFile ? visible(process.name || process.word) : <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{visible(process.name || process.word)}</button>} <span class="quiet">{process.word}</span>
           </span>
-          <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * (process.totals?.peak_live_bytes ?? 0)) / most : 0}%` }} /><span class="cell-text">{process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
-          <span role="cell" class="number">{process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
-          <span role="cell" class="number">{process.totals ? count(process.totals.allocations) : "–"}</span>
+          <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * valueOf(process)) / most : 0}%` }} /><span class="cell-text">{isOfTime ? seconds(process.cpu_s) : process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
+          <span role="cell" class="number">{isOfTime ? seconds(process.blocked_s) : process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
+          <span role="cell" class="number">{isOfTime ? seconds(process.ready_s) : process.totals ? count(process.totals.allocations) : "–"}</span>
           <span role="cell" class="life-track" title={`${moment(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
             <span class="life-bar" style={{ left: `${100 * begin}%`, width: `${Math.max(0.3, 100 * (end - begin))}%` }} />
           </span>

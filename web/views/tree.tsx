@@ -6,10 +6,11 @@ import { tree as checkTree, type Tree as TreeAnswer, type TreeNode } from "../ap
 import { useAnswer, useSaid } from "../api/use";
 import { frameName, nearText, shownName } from "../model/frame_name";
 import { searchPattern } from "../model/flame_tree";
+import { codeWords, isCountMetric, isTimeMetric, metricOf, metricText } from "../model/metric";
 import { treeSentence } from "../model/sentence";
 import { get, question, type State } from "../model/state";
 import { growRows, withoutEmptyRests } from "../model/tree_rows";
-import { bytes, count, plural, share, signedBytes } from "../model/units";
+import { count, plural, share } from "../model/units";
 import { visible } from "../model/visible";
 import { copyText } from "../widgets/clipboard";
 import { Empty, NoBlocks } from "../widgets/empty";
@@ -33,6 +34,7 @@ export function TreeView({ state, ask }: ViewProps) {
   const isAround = shape === "callers" || shape === "callees";
   const about = get(state, shape) ?? get(state, "callers") ?? get(state, "callees") ?? "";
   const isFull = get(state, "full") !== undefined;
+  const metric = metricOf(state, ask.trace);
   const keys = isAround && about === "" ? null
     : question(state, { [shape]: isAround ? about : true, "min-share": MIN_SHARE_PCT, full: isFull });
   const answered = useAnswer(ask, "shaped", keys);
@@ -46,13 +48,13 @@ export function TreeView({ state, ask }: ViewProps) {
     <div class="flame-view">
       <div class="flame-head switches">
         {sentence && <p class="first-sentence">{sentence}</p>}
-        <Choice label="What is on top" value={shape} of={SHAPES} onChoose={choose} />
+        <Choice label="What is on top" value={shape} of={SHAPES.map(([key, words]) => [key, key === "bottom-up" ? codeWords(metric) : words] as const)} onChoose={choose} />
         {isAround && (
           <form onSubmit={(e) => { e.preventDefault(); ask.go({ set: { [shape]: new FormData(e.currentTarget).get("function")?.toString() ?? "" } }); }}>
             <input class="field-text is-wide mono" name="function" aria-label="function" placeholder="a function, or a pattern" key={about} defaultValue={about} spellcheck={false} />
           </form>
         )}
-        <Switch on={isFull} onTurn={(on) => ask.go({ set: { full: on ? "1" : null } })} title="Allocators, containers, executors and start code">Show machinery</Switch>
+        {!isTimeMetric(metric) && <Switch on={isFull} onTurn={(on) => ask.go({ set: { full: on ? "1" : null } })} title="Allocators, containers, executors and start code">Show machinery</Switch>}
       </div>
       {keys === null ? <Empty title="Which function?" why="Type its name above, or choose it in another view: its menu leads here." />
         : <Pending of={{ ...answered, ...checked, error: answered.error ?? checked.error }}>{(answer) => <Rows answer={answer} state={state} ask={ask} />}</Pending>}
@@ -97,11 +99,10 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
   const pattern = searchPattern(get(state, "search") ?? "");
   const text = pattern && get(state, "search") ? pattern.source : "";
   const found = useMemo(() => (text && pattern ? new Set(nodes.map((_, i) => i).filter((i) => i > 0 && pattern.test(frameName(nodes[i]!)))) : null), [nodes, text]);
-  const isCount = metric === "count" || metric === "temporary";
-  const amount = (n: number): string => (isCount ? count(n) : metric === "growth" ? signedBytes(n) : bytes(n));
+  const amount = (n: number): string => metricText(n, metric);
   const whole = nodes.reduce((sum, node) => (node.parent === 0 ? sum + Math.abs(node.total.value) : sum), 0);
   if (nodes.length < 2)
-    return isAbout ? <Empty title="No call paths" why={`No block of what is chosen has ${visible(isAbout)} in its call path.`} /> : <NoBlocks state={state} ask={ask} />;
+    return isAbout ? <Empty title="No call paths" why={`${isTimeMetric(metric) ? "No sample" : "No block"} of what is chosen has ${visible(isAbout)} in its call path.`} /> : <NoBlocks state={state} ask={ask} />;
   const path = (node: number): string => {
     const line: string[] = [];
     for (let at = node; at > 0; at = tree.parent[at]!) line.unshift(`${nameOf(nodes[at]!)}  (${placeOf(nodes[at]!)})`);
@@ -115,8 +116,8 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
             columns={[
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
               { title: "share", hint: "of the window", cell: (i) => share(Math.abs(value[i]!), whole) },
-              { title: "self", hint: "requested by this function itself", cell: (i) => { const self = nodes[i]!.self?.value ?? 0; return self === 0 ? "" : amount(self); } },
-              { title: isCount || metric === "allocated" ? "allocations" : "blocks", cell: (i) => count(besideOf(nodes[i]!, metric)) },
+              { title: "self", hint: isTimeMetric(metric) ? "in this function itself" : "requested by this function itself", cell: (i) => { const self = nodes[i]!.self?.value ?? 0; return self === 0 ? "" : amount(self); } },
+              ...(isTimeMetric(metric) ? [] : [{ title: isCountMetric(metric) || metric === "allocated" ? "allocations" : "blocks", cell: (i: number) => count(besideOf(nodes[i]!, metric)) }]),
             ]}
             itemsFor={(i) => (frameName(nodes[i]!) ? [...functionItems(ask, frameName(nodes[i]!)), { text: "Copy call path", key: "c", run: () => void copyText(path(i)) }] : [])}
             onOpen={(i) => frameName(nodes[i]!) && openFunction(ask, frameName(nodes[i]!))} onCopy={(i) => void copyText(path(i))} />

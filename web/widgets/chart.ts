@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The timeline's canvas: uPlot draws lines and axes; flags, lives of processes and the strip of rates are drawn here.
+// The timeline's canvas: uPlot draws lines and axes; flags, lives of processes and strips are drawn here.
 import UPlot from "uplot";
 import type { Timeline } from "../api/timeline";
 import type { Trace } from "../api/trace";
 import { highest, middles, stacked, type Line } from "../model/series";
-import { byteLabel, byteTicks, timeLabels, timeTicks } from "../model/ticks";
+import { inUnits, leadLine, stripsOf, threadsText, type Lead, type Strip } from "../model/strips";
+import { byteLabel, byteTicks, plainTicks, timeLabels, timeTicks } from "../model/ticks";
 import { visible } from "../model/visible";
 import type { Span } from "../model/window";
 import { Brush, type BrushEvents } from "./brush";
 import type { Colours } from "./theme";
 
-export const RATE_HEIGHT = 22;
+export const STRIP_HEIGHT = 22;
 const AXIS_LEFT = 64;
 const AXIS_BOTTOM = 22;
 const FONT = "12px system-ui, sans-serif";
 const MAX_LIVES = 200;
+const TIME_COLOURS: Readonly<Record<string, readonly [fill: string, edge: string]>> = { cpu: ["--cpu", "--cpu-edge"], blocked: ["--blocked", "--blocked-edge"] };
+const STRIP_COLOURS: Readonly<Record<Strip["name"], string>> = { rate: "--rate", CPU: "--cpu", blocked: "--blocked", memory: "--live-area" };
 
 export interface ChartEvents extends BrushEvents {
   readonly hover: (seconds: number | null) => void;
@@ -23,6 +26,8 @@ export interface ChartEvents extends BrushEvents {
 
 export interface Shown {
   readonly main: Timeline;
+  /** What is drawn as an area. */
+  readonly lead: Lead;
   /** All of it, where the main line is a part. */
   readonly whole: Timeline | null;
   readonly seen: Span;
@@ -35,9 +40,9 @@ export class Chart {
   private brush: Brush;
   private shown: Shown | null = null;
   private top = 1;
-  private drawn = "0";
+  private drawn = "0 memory";
   private chosen: Span | null = null;
-  private readonly rate = document.createElement("canvas");
+  private readonly strips = document.createElement("canvas");
 
   constructor(
     private readonly place: HTMLElement,
@@ -47,14 +52,14 @@ export class Chart {
     private readonly events: ChartEvents,
   ) {
     [this.plot, this.brush] = this.make(0);
-    this.rate.className = "rate";
-    place.append(this.rate);
+    this.strips.className = "strips";
+    place.append(this.strips);
   }
 
   done(): void {
     this.brush.done();
     this.plot.destroy();
-    this.rate.remove();
+    this.strips.remove();
   }
 
   /** uPlot's series are made with it: another number of groups is another plot. */
@@ -79,10 +84,12 @@ export class Chart {
 
   show(shown: Shown): void {
     this.shown = shown;
-    const { main, whole, seen } = shown;
-    const lines = main.groups.length > 0 ? stacked(main).reverse() : [[...main.live_bytes] as Line];
-    const wholeLine: Line = whole && whole.columns === main.columns ? [...whole.live_bytes] : new Array<number | null>(main.columns).fill(null);
-    const drawn = String(main.groups.length);
+    const { main, whole, seen, lead } = shown;
+    const none = (): Line => new Array<number | null>(main.columns).fill(null);
+    const lines = main.groups.length > 0 ? stacked(inUnits(main, lead)).reverse() : [leadLine(main, lead)];
+    const wholeLine: Line = whole && whole.columns === main.columns ? leadLine(whole, lead) : none();
+    const resident: Line = lead === "memory" ? [...main.rss_bytes] : none();
+    const drawn = `${main.groups.length} ${lead}`;
     if (drawn !== this.drawn) {
       this.drawn = drawn;
       this.brush.done();
@@ -90,13 +97,13 @@ export class Chart {
       [this.plot, this.brush] = this.make(main.groups.length);
       this.brush.show(this.chosen);
     }
-    this.top = Math.max(1, highest([...lines, wholeLine, main.rss_bytes])) * 1.06;
-    this.plot.setData([middles(main), ...lines, wholeLine, [...main.rss_bytes]], false);
+    this.top = Math.max(lead === "memory" ? 1 : 0.1, highest([...lines, wholeLine, resident])) * 1.06;
+    this.plot.setData([middles(main), ...lines, wholeLine, resident], false);
     this.plot.batch(() => {
       this.plot.setScale("x", { min: seen.from_s, max: seen.to_s });
       this.plot.setScale("y", { min: 0, max: this.top });
     });
-    this.drawRate();
+    this.drawStrips();
     this.brush.place();
   }
 
@@ -123,7 +130,7 @@ export class Chart {
           splits: (u) => timeTicks(u.scales["x"].min ?? 0, u.scales["x"].max ?? 1, Math.max(2, Math.floor(width / 110))),
           values: (_, ticks) => timeLabels(ticks),
         },
-        { ...axis, size: AXIS_LEFT, splits: () => byteTicks(this.top, height < 110 ? 2 : 4), values: (_, ticks) => ticks.map(byteLabel) },
+        { ...axis, size: AXIS_LEFT, splits: () => (this.isOfTime() ? plainTicks : byteTicks)(this.top, height < 110 ? 2 : 4), values: (_, ticks) => ticks.map(this.isOfTime() ? threadsText : byteLabel) },
       ],
       series: [{}, ...this.series(groups)],
       hooks: { draw: [() => this.drawFlags()] },
@@ -134,10 +141,14 @@ export class Chart {
   private series(groups: number): UPlot.Series[] {
     const plain = { points: { show: false }, spanGaps: true };
     const area = (colour: string, edge: string): UPlot.Series => ({ ...plain, stroke: this.colours(edge), width: 1, fill: this.colours(colour) });
-    const areas = groups === 0 ? [area("--live-area", "--accent")] : [];
+    const areas = groups === 0 ? [this.isOfTime() ? area(...TIME_COLOURS[this.shown!.lead]) : area("--live-area", "--accent")] : [];
     for (let k = 0; k < groups; k++) areas.push(area(`--series-${k + 1}`, "--ground"));
     if (groups > 0) areas.push(area("--series-rest", "--ground"));
     return [...areas, { ...plain, stroke: this.colours("--quiet"), width: 1, dash: [2, 3] }, { ...plain, stroke: this.colours("--resident"), width: 1.5 }];
+  }
+
+  private isOfTime(): boolean {
+    return this.shown !== null && this.shown.lead !== "memory";
   }
 
   /** Device pixels of a moment; null: outside of what is shown. */
@@ -159,7 +170,7 @@ export class Chart {
     ctx.textBaseline = "alphabetic";
     this.drawLives(trace);
     const marks = trace.marks.map((mark) => ({ at: this.x(mark.time_s), text: `@${visible(mark.name)}`, colour: this.colours("--text") }));
-    const peak = { at: shown.process === "all" && trace.peak.bytes > 0 ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
+    const peak = { at: shown.lead === "memory" && shown.process === "all" && trace.peak.bytes > 0 ? this.x(trace.peak.time_s) : null, text: "▲ peak", colour: this.colours("--accent") };
     let free_px = -Infinity;
     for (const flag of [...marks, peak].filter((f): f is typeof f & { at: number } => f.at !== null).sort((a, b) => a.at - b.at)) {
       ctx.strokeStyle = flag.colour;
@@ -196,39 +207,46 @@ export class Chart {
       }
   }
 
-  /** Allocations per second, as a strip of bars below the axis. */
-  private drawRate(): void {
+  /** What happens beside it, as strips of bars below the axis. */
+  private drawStrips(): void {
     const shown = this.shown;
-    const rates = shown?.main.allocations_per_s ?? null;
+    const strips = shown ? stripsOf(shown.main, shown.lead) : [];
     const ratio = devicePixelRatio;
     const width = this.place.clientWidth;
-    this.rate.width = width * ratio;
-    this.rate.height = RATE_HEIGHT * ratio;
-    this.rate.style.width = `${width}px`;
-    this.rate.style.height = `${RATE_HEIGHT}px`;
-    const ctx = this.rate.getContext("2d");
-    if (!ctx || !shown || !rates) return;
-    const most = Math.max(1, ...rates.map((v) => v ?? 0));
+    const height = STRIP_HEIGHT * Math.max(1, strips.length);
+    this.strips.width = width * ratio;
+    this.strips.height = height * ratio;
+    this.strips.style.width = `${width}px`;
+    this.strips.style.height = `${height}px`;
+    const ctx = this.strips.getContext("2d");
+    if (!ctx || !shown) return;
     ctx.scale(ratio, ratio);
-    ctx.fillStyle = this.colours("--quiet");
     ctx.font = FONT;
     ctx.textAlign = "right";
-    ctx.fillText("rate", AXIS_LEFT - 8, RATE_HEIGHT - 5);
-    const left = this.plot.bbox.left / ratio;
-    const room = this.plot.bbox.width / ratio;
-    const { main, seen } = shown;
+    for (const strip of strips) {
+      this.drawStrip(ctx, strip, shown);
+      ctx.translate(0, STRIP_HEIGHT);
+    }
+  }
+
+  private drawStrip(ctx: CanvasRenderingContext2D, strip: Strip, { main, seen }: Shown): void {
+    const left = this.plot.bbox.left / devicePixelRatio;
+    const room = this.plot.bbox.width / devicePixelRatio;
     const step = (main.to_s - main.from_s) / main.columns;
-    ctx.fillStyle = this.colours("--rate");
+    const most = highest([strip.values]);
+    ctx.fillStyle = this.colours("--quiet");
+    ctx.fillText(strip.name, AXIS_LEFT - 8, STRIP_HEIGHT - 5);
+    ctx.fillStyle = this.colours(STRIP_COLOURS[strip.name]);
     // one outline: bars beside each other would leave seams
     const toX = (seconds: number): number => Math.min(Math.max(left + ((seconds - seen.from_s) / (seen.to_s - seen.from_s)) * room, left), left + room);
     ctx.beginPath();
-    ctx.moveTo(toX(main.from_s), RATE_HEIGHT - 2);
-    rates.forEach((v, i) => {
-      const y = RATE_HEIGHT - 2 - (v ? Math.max(1, (v / most) * (RATE_HEIGHT - 4)) : 0);
+    ctx.moveTo(toX(main.from_s), STRIP_HEIGHT - 2);
+    strip.values.forEach((v, i) => {
+      const y = STRIP_HEIGHT - 2 - (v ? Math.max(1, (v / most) * (STRIP_HEIGHT - 4)) : 0);
       ctx.lineTo(toX(main.from_s + i * step), y);
       ctx.lineTo(toX(main.from_s + (i + 1) * step), y);
     });
-    ctx.lineTo(toX(main.to_s), RATE_HEIGHT - 2);
+    ctx.lineTo(toX(main.to_s), STRIP_HEIGHT - 2);
     ctx.fill();
   }
 }

@@ -6,10 +6,11 @@ import type { Frame, Lifetimes, Sizes } from "../api/common";
 import type { Detail } from "../api/detail";
 import { useAnswer } from "../api/use";
 import { frameName, nearText } from "../model/frame_name";
+import { isTimeMetric } from "../model/metric";
 import { exactly, picked, type Pick } from "../model/pick";
 import { baseName, moment, place, shortName } from "../model/spread";
 import { question } from "../model/state";
-import { bytes, count, duration, plural } from "../model/units";
+import { bytes, count, duration, plural, share, time } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "./bars";
 import { copyText } from "./clipboard";
@@ -50,11 +51,13 @@ export function DetailPane({ state, ask }: ViewProps) {
 
 function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & ViewProps) {
   const peak = detail.unfiltered?.peak_live_bytes ?? ask.trace.peak.bytes;
+  const isTime = isTimeMetric(detail.metric ?? "");
   return (
     <>
       {pick.name === "" && <Requester detail={detail} ask={ask} />}
       <p class="detail-sentence">{detail.sentence}</p>
-      {ask.trace.mode !== "exact" && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
+      {detail.both && <BothWeights both={detail.both} isTime={isTime} />}
+      {ask.trace.mode !== "exact" && !isTime && <p class="quiet">Estimates from samples: each stands for about {bytes(ask.trace.sample_bytes)} of allocations.</p>}
       {detail.without && detail.stacks_in_all > 0 && bytes(detail.without.peak_live_bytes) !== bytes(peak) && (
         <p>
           Without it the peak would be <strong>{bytes(detail.without.peak_live_bytes)}</strong> instead of {bytes(peak)}, at {duration(detail.without.peak_at_s)}; the end{" "}
@@ -67,8 +70,8 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
         {pick.kind === "function" && isFunction(pick.name) && hasSource(ask, pick.name) && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
         {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.name, callees: null, shape: "callers" } })}>Callers</button>}
       </div>
-      {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} />}
-      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} requester={detail.requester ?? 0} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
+      {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} isTime={isTime} />}
+      {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} requester={isTime ? 0 : (detail.requester ?? 0)} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
       {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
       {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
       {detail.threads && detail.threads.length > 0 && <ThreadList threads={detail.threads} />}
@@ -88,9 +91,33 @@ function isFunction(name: string): boolean {
   return !/(^|\+)0x[0-9a-f]+$/.test(name);
 }
 
-function History({ history }: { history: NonNullable<Detail["history"]> }) {
+/** The other weight of the same code in the same window. */
+function BothWeights({ both, isTime }: { both: NonNullable<Detail["both"]>; isTime: boolean }) {
+  const waits = both.blocked_s > 0 ? <> and waited for <strong>{time(1e9 * both.blocked_s)}</strong></> : null;
+  if (!isTime) return <p>Its code ran for <strong>{time(1e9 * both.cpu_s)}</strong> of CPU time ({share(both.cpu_s, both.all_cpu_s)}){waits}.</p>;
+  if (both.allocations === null) return null;
+  if (both.allocations === 0) return <p>It allocated nothing.</p>;
+  const rate = both.cpu_s > 0 ? both.allocations / (1e3 * both.cpu_s) : 0;
+  return (
+    <p>
+      It made <strong>{plural(both.allocations, "allocation")}</strong>, {bytes(both.bytes_allocated ?? 0)} in all
+      {rate >= 0.1 && <>: {rate >= 10 ? count(rate) : rate.toFixed(1)} for each millisecond of CPU time</>}.
+    </p>
+  );
+}
+
+function History({ history, isTime }: { history: NonNullable<Detail["history"]>; isTime: boolean }) {
   const most = history.live_bytes.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
   const last = history.at_s[history.at_s.length - 1] ?? 0;
+  if (isTime && most === 0) return null;
+  if (isTime)
+    return (
+      <section>
+        <h3>Over time</h3>
+        <div class="detail-chart"><Spark values={history.live_bytes} at_s={history.at_s} width={320} height={64} label="When its time passed" /></div>
+        <p class="bars-ends quiet"><span>{moment(history.at_s[0] ?? 0)}</span><span>{moment(last)}</span></p>
+      </section>
+    );
   return (
     <section>
       <h3>Live over time <span class="quiet">at {count(history.at_s.length)} moments, highest {bytes(most)}</span></h3>
@@ -153,7 +180,7 @@ function StackFrame({ frame, isRequester, ask }: { frame: Frame; isRequester: bo
         {near !== "" && <span title="The nearest name before it: the function itself has none">{visible(near)} </span>}
         <Place frame={frame} ask={ask} />{" "}
         {name !== "" && !ask.isFile && (
-          <button type="button" class="link" title="Only blocks whose call path contains it" aria-label={`Filter to ${visible(name)}`} onClick={() => ask.go({ add: [["function", exactly(name)]] })}>filter</button>
+          <button type="button" class="link" title="Only call paths that contain it" aria-label={`Filter to ${visible(name)}`} onClick={() => ask.go({ add: [["function", exactly(name)]] })}>filter</button>
         )}
       </span>
     </li>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The steering wheel: live bytes as an area, resident memory as a line, marks, the peak, births and ends; what is dragged over holds everywhere.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+// The steering wheel: live bytes as an area, resident memory as a line, or the CPU; beside it what else happens; marks, the peak, births and ends. What is dragged over holds everywhere.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import type { Timeline as TimelineAnswer } from "../api/timeline";
 import { useAnswer } from "../api/use";
 import { get, isFilter, question, type State } from "../model/state";
 import { bytes, count, duration } from "../model/units";
+import { isTimeMetric, metricOf } from "../model/metric";
 import { columnAt } from "../model/series";
+import { evened, inUnits, leadOf, stripsOf, threadsText, type Lead } from "../model/strips";
 import { visible } from "../model/visible";
 import { seenOf, spanKeys, timeText, windowOf, zoom, type Span } from "../model/window";
-import { Chart, RATE_HEIGHT } from "./chart";
+import { Chart, STRIP_HEIGHT } from "./chart";
 import { useColours } from "./theme";
 
 const GROUPS = 6;
@@ -25,7 +27,8 @@ export interface TimelineProps extends ViewProps {
 
 /** Of the timeline: filters and process hold, the window does not. */
 function timelineKeys(state: State, seen: Span, isAll: boolean, added: Readonly<Record<string, string | number | boolean>>) {
-  return question(state, { at: null, by: null, from: isAll ? null : timeText(seen.from_s, 1e-9), to: isAll ? null : timeText(seen.to_s, 1e-9), ...added });
+  const by = get(state, "by");
+  return question(state, { at: null, by: by !== undefined && isTimeMetric(by) ? by : null, from: isAll ? null : timeText(seen.from_s, 1e-9), to: isAll ? null : timeText(seen.to_s, 1e-9), ...added });
 }
 
 export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps) {
@@ -38,12 +41,15 @@ export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps
   const stack = ask.isFile ? undefined : get(state, "stack");
   const columns = Math.max(60, Math.min(1200, Math.round(width / 2)));
   const isFiltered = state.keys.some(([key]) => isFilter(key));
+  const lead = leadOf(metricOf(state, ask.trace));
 
   const grouped: Readonly<Record<string, string | number>> = stack ? { groups: GROUPS, "group-by": stack } : {};
   const main = useAnswer(ask, "timeline", width ? timelineKeys(state, seen, isAll, { columns, ...(isWheeling ? { coarse: true } : grouped) }) : null);
+  const drawn = useMemo(() => evened(main.answer), [main.answer]);
   const bare: State = { view: state.view, keys: state.keys.filter(([key]) => !isFilter(key)) };
   const whole = useAnswer(ask, "timeline", width && isFiltered ? timelineKeys(bare, seen, isAll, { columns, ...(isWheeling ? { coarse: true } : {}) }) : null);
 
+  const allDrawn = useMemo(() => evened(whole.answer), [whole.answer]);
   useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
@@ -56,14 +62,14 @@ export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="timeline-bar">
-        <Readout answer={main.answer} hovered={hovered} isFiltered={isFiltered} />
+        <Readout answer={drawn} lead={lead} hovered={hovered} isFiltered={isFiltered} />
         {main.error && <span class="notice-text">{main.error.message}</span>}
         <span class="timeline-tools">
           {!isAll && <button class="link" onClick={() => ask.go({ set: { see: null } })}>show all</button>}
           {!ask.isFile && <label class="quiet">stack by{" "}
             <select class="choice" value={stack ?? ""} onChange={(event) => ask.go({ set: { stack: event.currentTarget.value || null } })}>
               <option value="">nothing</option>
-              {ask.trace.group_by.filter((name) => name !== "site" && name !== "line").map((name) => <option key={name} value={name}>{name === "crate" ? "crate or namespace" : name}</option>)}
+              {ask.trace.group_by.filter((name) => name !== "site" && name !== "line" && !(name === "size" && lead !== "memory")).map((name) => <option key={name} value={name}>{name === "crate" ? "crate or namespace" : name}</option>)}
             </select>
           </label>}
           {ask.trace.growing && (
@@ -73,9 +79,9 @@ export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps
           )}
         </span>
       </div>
-      <div class="timeline-place" ref={place} style={{ height: `${heightFor(width) + RATE_HEIGHT}px` }}>
+      <div class="timeline-place" ref={place} style={{ height: `${heightFor(width) + STRIP_HEIGHT * stripsOf(drawn, lead).length}px` }}>
         {width > 0 && (
-          <Drawn state={state} ask={ask} answered={answered} width={width} main={main.answer} whole={isFiltered ? whole.answer : null} seen={seen}
+          <Drawn state={state} ask={ask} lead={lead} answered={answered} width={width} main={drawn} whole={isFiltered ? allDrawn : null} seen={seen}
                  onDrag={onDrag} onHover={setHovered} onWheel={setWheeling} stopFollowing={() => follow.isFollowing && follow.turn(false)} />
         )}
       </div>
@@ -89,6 +95,7 @@ function heightFor(width: number): number {
 
 interface DrawnProps extends ViewProps {
   readonly answered: Span | null;
+  readonly lead: Lead;
   readonly width: number;
   readonly main: TimelineAnswer | null;
   readonly whole: TimelineAnswer | null;
@@ -101,7 +108,7 @@ interface DrawnProps extends ViewProps {
 
 /** The chart is made once for a size and theme; what changes is handed to it. */
 function Drawn(props: DrawnProps) {
-  const { state, ask, width, main, whole, seen } = props;
+  const { state, ask, lead, width, main, whole, seen } = props;
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart | null>(null);
   const latest = useRef(props);
@@ -147,8 +154,8 @@ function Drawn(props: DrawnProps) {
   }, [width, colours]);
 
   useEffect(() => {
-    if (main) chart.current?.show({ main, whole, seen, trace: ask.trace, process: get(state, "process") ?? "all" });
-  }, [main, whole, seen.from_s, seen.to_s, width, colours, ask.trace, get(state, "process")]);
+    if (main) chart.current?.show({ main, lead, whole, seen, trace: ask.trace, process: get(state, "process") ?? "all" });
+  }, [main, lead, whole, seen.from_s, seen.to_s, width, colours, ask.trace, get(state, "process")]);
 
   const span = props.answered ?? windowOf(state, ask.trace);
   useEffect(() => {
@@ -157,7 +164,7 @@ function Drawn(props: DrawnProps) {
 
   return (
     <div class="timeline-chart" id="timeline" ref={place} tabIndex={0} role="application"
-         aria-label={`Timeline: ${describe(main, span)}. Arrow keys move the window, Shift and arrows change its length, plus and minus zoom, Escape clears.`}
+         aria-label={`Timeline: ${describe(main, lead, span)}. Arrow keys move the window, Shift and arrows change its length, plus and minus zoom, Escape clears.`}
          onKeyDown={(event) => keyDown(event, latest.current, span)} />
   );
 }
@@ -168,10 +175,12 @@ function clampShift(span: Span, by: number, all: Span): Span {
   return { from_s, to_s: from_s + length };
 }
 
-function describe(main: TimelineAnswer | null, span: Span | null): string {
+const LEAD_WORDS: Readonly<Record<Lead, string>> = { memory: "live bytes", cpu: "threads on a CPU", blocked: "threads blocked" };
+
+function describe(main: TimelineAnswer | null, lead: Lead, span: Span | null): string {
   if (!main) return "not drawn yet";
   const part = span ? `, window from ${duration(span.from_s)} to ${duration(span.to_s)}` : ", no window";
-  return `live bytes from ${duration(main.from_s)} to ${duration(main.to_s)}${part}`;
+  return `${LEAD_WORDS[lead]} from ${duration(main.from_s)} to ${duration(main.to_s)}${part}`;
 }
 
 /** Arrows move the window or, where there is none, make one; Shift changes its end. */
@@ -195,18 +204,26 @@ function keyDown(event: KeyboardEvent, { ask, seen }: DrawnProps, span: Span | n
 }
 
 /** The legend; under the pointer, its figures. */
-function Readout({ answer, hovered, isFiltered }: { answer: TimelineAnswer | null; hovered: number | null; isFiltered: boolean }) {
+function Readout({ answer: given, lead, hovered, isFiltered }: { answer: TimelineAnswer | null; lead: Lead; hovered: number | null; isFiltered: boolean }) {
+  const answer = given && inUnits(given, lead);
   const i = answer && hovered !== null ? columnAt(answer, hovered) : -1;
-  const value = (line: readonly (number | null)[] | null | undefined): string => (i >= 0 && line && line[i] !== null && line[i] !== undefined ? ` ${bytes(line[i] ?? 0)}` : "");
+  const text = (line: readonly (number | null)[] | null | undefined, words: (n: number) => string): string => (i >= 0 && line && line[i] !== null && line[i] !== undefined ? ` ${words(line[i] ?? 0)}` : "");
+  const value = (line: readonly (number | null)[] | null | undefined): string => text(line, lead === "memory" ? bytes : threadsText);
   const groups = answer?.groups ?? [];
+  const hasStrip = (name: string): boolean => stripsOf(answer, lead).some((strip) => strip.name === name);
   return (
     <span class="readout">
       {i >= 0 && hovered !== null && <span class="readout-time">{duration(hovered)}</span>}
-      {groups.length === 0 && <span class="key-live">{isFiltered ? "live, selected" : "live"}<b>{value(answer?.live_bytes)}</b></span>}
+      {groups.length === 0 && lead === "memory" && <span class="key-live">{isFiltered ? "live, selected" : "live"}<b>{value(answer?.live_bytes)}</b></span>}
+      {groups.length === 0 && lead === "cpu" && <span class="key-cpu">threads on a CPU{isFiltered ? ", selected" : ""}<b>{value(answer?.threads_on_cpu)}</b></span>}
+      {groups.length === 0 && lead === "blocked" && <span class="key-blocked">threads blocked{isFiltered ? ", selected" : ""}<b>{value(answer?.threads_blocked)}</b></span>}
       {groups.map((group, k) => <span key={group.name} class="key-group" style={{ "--key": `var(--series-${k + 1})` }} title={visible(group.name)}>{visible(group.name)}<b>{value(group.live_bytes)}</b></span>)}
       {groups.length > 0 && <span class="key-group" style={{ "--key": "var(--series-rest)" }}>rest<b>{value(answer?.rest_live_bytes)}</b></span>}
-      {answer?.rss_bytes.some((v) => v !== null) && <span class="key-resident">resident<b>{value(answer.rss_bytes)}</b></span>}
-      {i >= 0 && answer?.allocations_per_s && <span class="key-rate">{count(answer.allocations_per_s[i] ?? 0)} per second</span>}
+      {lead === "memory" && answer?.rss_bytes.some((v) => v !== null) && <span class="key-resident">resident<b>{value(answer.rss_bytes)}</b></span>}
+      {hasStrip("CPU") && <span class="key-cpu">on a CPU<b>{text(answer?.threads_on_cpu, threadsText)}</b></span>}
+      {hasStrip("blocked") && <span class="key-blocked">blocked<b>{text(answer?.threads_blocked, threadsText)}</b></span>}
+      {i >= 0 && hasStrip("memory") && <span>{answer?.live_bytes.some((v) => v) ? "live" : "resident"}<b>{text(answer?.live_bytes.some((v) => v) ? answer.live_bytes : answer?.rss_bytes, bytes)}</b></span>}
+      {i >= 0 && answer?.allocations_per_s && hasStrip("rate") && <span class="key-rate">{count(answer.allocations_per_s[i] ?? 0)} per second</span>}
     </span>
   );
 }

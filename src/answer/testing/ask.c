@@ -6,15 +6,12 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "answer/answerer.h"
+#include "base/system_clock.h"
 
 static double now_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+        return (double)clock_now_ns() / 1e6;
 }
 
 static int ask_once(struct asker *k, const char *name, const char *query, bool is_told) {

@@ -38,11 +38,11 @@ static void put_page(struct mi_fake *f, unsigned version, unsigned segment, unsi
                      uint32_t n_slices, uint64_t bytes, uint64_t n_used,
                      struct mimalloc_found *to) {
         uint64_t *slice = mi_slice(f, version, segment, at),
-                 n_room = n_slices * SLICE_BYTES / bytes,
-                 first = segment_at(segment) + (uint64_t)at * SLICE_BYTES +
-                         (version > 0                   ? 320
-                          : bytes >= 8 && bytes <= 1024 ? 384
-                                                        : 0);
+                 off = version > 0     ? (n_slices > 30 ? 0 : 320)
+                       : bytes <= 1024 ? 384
+                                       : 0,
+                 n_room = (n_slices * SLICE_BYTES - off) / bytes,
+                 first = segment_at(segment) + (uint64_t)at * SLICE_BYTES + off;
 
         put_slices(f, version, segment, at, n_slices);
         slice[1] = 3 | MIN(n_used + 1, n_room) << 16 | n_room << 32;
@@ -51,7 +51,7 @@ static void put_page(struct mi_fake *f, unsigned version, unsigned segment, unsi
         } else {
                 slice[4] = n_used | 0x0600000;
                 slice[5] = bytes;
-                slice[6] = n_slices > 30 ? first - 320 : first;
+                slice[6] = first;
         }
         if (n_used < n_room)
                 slice[2] = first + n_used * bytes;

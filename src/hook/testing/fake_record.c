@@ -61,8 +61,9 @@ int main(int argc, char **argv) {
         status = fake_recorder_run(&r, strcmp(argv[optind], "-") ? argv[optind] : NULL,
                                    argv + optind + 1);
         fake_recorder_close(&r);
-        printf("status %#x hellos %u records %llu broken %llu lost %llu slots %u\n",
+        printf("status %#x hellos %u records %llu words %llu known %llu broken %llu lost %llu slots %u\n",
                (unsigned)status, r.n_hellos, (unsigned long long)r.n_records,
+               (unsigned long long)r.n_words, (unsigned long long)r.n_known,
                (unsigned long long)r.n_broken, (unsigned long long)fake_recorder_n_lost(&r),
                atomic_load(&r.header->n_slots_used));
         for (uint32_t i = 0; i < fake_recorder_n_processes(&r); i++)

@@ -32,12 +32,19 @@
 
 enum { FAKE_LENT_AHEAD = 64, FAKE_N_LENT = 8, FAKE_SLEEP_NS = 2000000 };
 
+struct fake_stack {
+        uint32_t depth;
+        uint8_t form, end;
+        uint64_t *pcs; /* outermost first */
+};
+
 struct fake_ring {
         struct ring_reader reader;
         bool is_open;
         uint64_t generation;
         uint32_t depth;                  /* of the mirrored stack */
         uint64_t stack[WIRE_MAX_FRAMES]; /* outermost first */
+        struct fake_stack *known;        /* by token; NULL pcs: nobody's */
 };
 
 static struct wire_slot *fake_slot(const struct fake_recorder *r, uint32_t idx) {
@@ -93,9 +100,17 @@ static void fake_make_arena(struct fake_recorder *r) {
                 r->free_chunks[r->n_chunks_free++] = WIRE_N_CHUNKS - 1 - i;
 }
 
+static void fake_forget_tokens(struct fake_ring *ring) {
+        for (uint32_t i = 0; ring->known && i <= WIRE_MAX_TOKEN; i++)
+                free(ring->known[i].pcs);
+        free(ring->known);
+        ring->known = NULL;
+}
+
 static void fake_open_ring(struct fake_recorder *r, uint32_t idx) {
         struct fake_ring *ring = &r->rings[idx];
 
+        fake_forget_tokens(ring);
         ring->is_open = true;
         ring->depth = 0;
         memset(&ring->reader, 0, sizeof(ring->reader));
@@ -141,8 +156,23 @@ static struct fake_event *fake_new_event(struct fake_recorder *r) {
         return &r->events[r->n_events++];
 }
 
+static void fake_give_token(struct fake_ring *ring, uint64_t stack_word) {
+        struct fake_stack *s;
+
+        if (!ring->known)
+                MUST(ring->known = calloc(WIRE_MAX_TOKEN + 1, sizeof(*ring->known)));
+        s = &ring->known[wire_token(stack_word)];
+        free(s->pcs);
+        *s = (struct fake_stack){.depth = ring->depth,
+                                 .form = stack_word >> 32 & 0xff,
+                                 .end = stack_word >> 40 & 0xff,
+                                 .pcs = malloc((ring->depth + 1) * sizeof(uint64_t))};
+        MUST(s->pcs);
+        memcpy(s->pcs, ring->stack, ring->depth * sizeof(uint64_t));
+}
+
 /* Mirrors the ring's stack; false when the delta cannot be. */
-static bool fake_apply_stack(struct fake_ring *ring, uint64_t stack_word, const uint64_t *pcs) {
+static bool fake_apply_frames(struct fake_ring *ring, uint64_t stack_word, const uint64_t *pcs) {
         uint32_t n_kept = stack_word & 0xffff, n_new = stack_word >> 16 & 0xffff;
 
         if (n_kept > ring->depth || n_kept + n_new > WIRE_MAX_FRAMES)
@@ -150,21 +180,72 @@ static bool fake_apply_stack(struct fake_ring *ring, uint64_t stack_word, const 
         for (uint32_t i = 0; i < n_new; i++)
                 ring->stack[n_kept + i] = pcs[n_new - 1 - i];
         ring->depth = n_kept + n_new;
+        if (wire_token(stack_word))
+                fake_give_token(ring, stack_word);
         return true;
+}
+
+/* False: the record means nothing. */
+static bool fake_find_stack(struct fake_ring *ring, const uint64_t *words, struct fake_stack *ret) {
+        unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
+        uint32_t token = kind == WIRE_ALLOC_KNOWN ? wire_token(words[2]) : 0;
+
+        if (at && wire_stack_n_new(words[at]) == WIRE_KNOWN)
+                token = wire_token(words[at]);
+        if (token) {
+                if (token > WIRE_MAX_TOKEN || !ring->known || !ring->known[token].pcs)
+                        return false;
+                *ret = ring->known[token];
+                return true;
+        }
+        if (!fake_apply_frames(ring, words[at], words + at + 1))
+                return false;
+        *ret = (struct fake_stack){ring->depth, words[at] >> 32 & 0xff, words[at] >> 40 & 0xff,
+                                   ring->stack};
+        return true;
+}
+
+/* Other code is there now. */
+static void fake_end_tokens_in(struct fake_ring *ring, uint64_t begin, uint64_t end) {
+        for (uint32_t i = 0; ring->known && i <= WIRE_MAX_TOKEN; i++) {
+                struct fake_stack *s = &ring->known[i];
+
+                for (uint32_t k = 0; s->pcs && k < s->depth; k++)
+                        if (s->pcs[k] > begin && s->pcs[k] <= end) {
+                                free(s->pcs);
+                                s->pcs = NULL;
+                        }
+        }
+}
+
+static uint64_t fake_hash(const struct fake_stack *s) {
+        uint64_t h = 0xcbf29ce484222325;
+
+        for (size_t i = 0; i < s->depth * sizeof(uint64_t); i++)
+                h = (h ^ ((const uint8_t *)s->pcs)[i]) * 0x100000001b3;
+        return h;
 }
 
 static void fake_take_record(struct fake_recorder *r, uint32_t idx, const uint64_t *words,
                              uint32_t n) {
         struct fake_ring *ring = &r->rings[idx];
         struct wire_slot *slot = fake_slot(r, idx);
-        unsigned kind = words[0] & 0xff, at = wire_stack_at(kind);
+        unsigned kind = words[0] & 0xff;
+        bool has_stack = wire_stack_at(kind) || kind == WIRE_ALLOC_KNOWN;
+        struct fake_stack stack = {0};
         struct fake_event *e;
 
         r->n_records++;
-        if (at && !fake_apply_stack(ring, words[at], words + at + 1)) {
+        r->n_words += n;
+        if (kind == WIRE_LOST)
+                fake_forget_tokens(ring);
+        if (kind == WIRE_MODULE && r->options.checks_modules)
+                fake_end_tokens_in(ring, words[2], words[3]);
+        if (has_stack && !fake_find_stack(ring, words, &stack)) {
                 r->n_broken++;
                 return;
         }
+        r->n_known += kind == WIRE_ALLOC_KNOWN;
         if (r->options.discards)
                 return;
         e = fake_new_event(r);
@@ -175,12 +256,17 @@ static void fake_take_record(struct fake_recorder *r, uint32_t idx, const uint64
         e->is_nested = slot->flags & WIRE_SLOT_NESTED;
         for (uint32_t i = 1; i < n && i <= 5; i++)
                 e->word[i - 1] = words[i];
-        if (at) {
-                e->form = words[at] >> 32 & 0xff;
-                e->end = words[at] >> 40 & 0xff;
-                e->n_pcs = ring->depth;
-                for (uint32_t i = 0; i < 3 && i < ring->depth; i++)
-                        e->pc[i] = ring->stack[ring->depth - 1 - i];
+        if (kind == WIRE_ALLOC_KNOWN) { /* for whoever looks at it the same as any other */
+                e->kind = WIRE_ALLOC;
+                e->word[1] &= WIRE_SIZE_MASK;
+        }
+        if (has_stack) {
+                e->form = stack.form;
+                e->end = stack.end;
+                e->n_pcs = stack.depth;
+                e->path = fake_hash(&stack);
+                for (uint32_t i = 0; i < 3 && i < stack.depth; i++)
+                        e->pc[i] = stack.pcs[stack.depth - 1 - i];
         }
 }
 
@@ -388,6 +474,8 @@ void fake_recorder_close(struct fake_recorder *r) {
 }
 
 void fake_recorder_done(struct fake_recorder *r) {
+        for (uint32_t i = 0; i < WIRE_N_SLOTS; i++)
+                fake_forget_tokens(&r->rings[i]);
         munmap(r->header, r->header->size_bytes);
         close(r->arena_fd);
         free(r->rings);

@@ -18,6 +18,7 @@ struct fake_event {
         uint32_t process; /* entry */
         uint32_t slot;    /* index, with the generation above 16 bits */
         uint32_t n_pcs;   /* depth of the whole stack */
+        uint64_t path;    /* a hash of all its frames */
         uint64_t pc[3];   /* its innermost frames */
         uint8_t kind, form, end;
         bool is_nested;
@@ -32,6 +33,7 @@ struct fake_options {
         bool recovers;       /* is stuck only until something is lost */
         bool frees_slots;    /* when their thread is gone */
         bool lends_late;     /* nothing before a slot is claimed */
+        bool checks_modules; /* an object that is announced ends the tokens of what is there */
 };
 
 struct fake_recorder {
@@ -44,7 +46,7 @@ struct fake_recorder {
         struct fake_ring *rings; /* per slot */
         struct fake_event *events;
         size_t n_events, cap_events;
-        uint64_t n_records, n_broken;
+        uint64_t n_records, n_broken, n_words, n_known; /* n_known: ALLOC_KNOWN, kept as ALLOC */
         uint32_t n_hellos;
         pthread_t thread;
         _Atomic bool is_stopping;

@@ -39,7 +39,8 @@ void graph_trace_write(const char *path, const struct graph_bytes *graphs, size_
                     !trace_put_graph(fabric_writer(f),
                                      &(struct trace_graph){.process = graphs[i].process,
                                                            .time_ns = fabric_now_ns(f),
-                                                           .n_bytes = graphs[i].n},
+                                                           .n_bytes = graphs[i].n,
+                                                           .has_heads = graphs[i].has_heads},
                                      graphs[i].bytes))
                         abort();
         }
@@ -63,4 +64,27 @@ void graph_trace_draw(struct draw *d, bytes_buf *ret) {
         heap_graph_encode(&h, ret);
         heap_graph_encode_places(h.places, h.n_places, ret);
         heap_graph_done(&h);
+}
+
+bool graph_trace_has_heads(const uint8_t *bytes, size_t n) {
+        struct bytes_reader r = bytes_reader_of(bytes, n);
+
+        for (unsigned i = 0; i < 3; i++) /* numbers of blocks, roots, owners */
+                bytes_varint(&r);
+        return bytes_varint(&r) & 2;
+}
+
+void graph_trace_put_drawn(struct fabric *f, uint64_t seed) {
+        struct draw d = draw_from(seed);
+        bytes_buf graph = {0};
+
+        graph_trace_draw(&d, &graph);
+        if (!trace_put_graph(fabric_writer(f),
+                             &(struct trace_graph){.time_ns = fabric_now_ns(f),
+                                                   .n_bytes = graph.n,
+                                                   .has_heads = graph_trace_has_heads(graph.items,
+                                                                                      graph.n)},
+                             graph.items))
+                abort();
+        vec_free(&graph);
 }

@@ -42,13 +42,14 @@ static void fake_on_end(void *ctx, uint32_t process_idx, uint32_t process, uint6
         t->ended = *totals;
 }
 
-static void fake_on_cut(void *ctx, uint64_t time_ns) {
+static bool fake_on_cut(void *ctx, uint64_t time_ns) {
         struct fake_target *t = ctx;
         uint64_t n_blocks;
 
         t->n_cuts++;
         t->cut_ns = time_ns;
         pipeline_get_live(t->pipeline, &t->cut_live_bytes, &n_blocks);
+        return !t->has_passing_cuts;
 }
 
 void fake_target_init(struct fake_target *t, struct trace_writer *w,
@@ -85,6 +86,9 @@ void fake_target_init(struct fake_target *t, struct trace_writer *w,
         config.calls = (struct pipeline_calls){
                 .ctx = t,
                 .on_module = config.calls.on_module,
+                .on_unseen = config.calls.on_unseen,
+                .on_mapping = config.calls.on_mapping,
+                .thread_name = config.calls.thread_name,
                 .is_thread_alive = fake_is_alive,
                 .on_broken = fake_on_broken,
                 .on_process_end = fake_on_end,
@@ -204,17 +208,70 @@ void fake_put_words(struct fake_thread *t, uint64_t time, unsigned kind, const u
         atomic_store_explicit(&t->slot->write_pos, t->pos, memory_order_release);
 }
 
+void fake_use_tokens(struct fake_thread *t, struct fake_token *tokens, uint32_t n) {
+        memset(tokens, 0, n * sizeof(*tokens));
+        t->tokens = tokens;
+        t->n_tokens = n;
+}
+
+void fake_lose(struct fake_thread *t, uint64_t time, uint64_t n) {
+        fake_put_words(t, time, WIRE_LOST, &n, 1);
+        if (t->tokens)
+                memset(t->tokens, 0, t->n_tokens * sizeof(*t->tokens));
+}
+
+/* The stack's place, 0: none. Whether it names this stack already; from now on it does. */
+static uint32_t fake_token_of(struct fake_thread *t, const uint64_t *pcs, uint32_t depth,
+                              unsigned end, bool *ret_is_known) {
+        struct fake_token new = {.depth = depth, .end = end};
+        uint64_t hash = end;
+        uint32_t place;
+
+        *ret_is_known = false;
+        if (t->n_tokens == 0 || depth == 0 || depth > 8)
+                return 0;
+        for (uint32_t i = 0; i < depth; i++)
+                hash = (hash ^ (new.pcs[i] = pcs[i])) * 0x9e3779b97f4a7c15u;
+        place = (uint32_t)(hash >> 40) % t->n_tokens;
+        *ret_is_known = memcmp(&t->tokens[place], &new, sizeof(new)) == 0;
+        t->tokens[place] = new;
+        return place + 1;
+}
+
+/* The stack word in place of frames, or the whole of a record that has a kind for it. */
+static void fake_put_known(struct fake_thread *t, uint64_t time, unsigned kind,
+                           const uint64_t *words, size_t n, uint32_t token) {
+        uint64_t all[8];
+
+        memcpy(all, words, n * 8);
+        if (kind == WIRE_ALLOC && words[1] <= WIRE_SIZE_MASK) {
+                all[1] |= (uint64_t)token << WIRE_TOKEN_SHIFT;
+                fake_put_words(t, time, WIRE_ALLOC_KNOWN, all, 2);
+                return;
+        }
+        all[n] = wire_stack_word(0, WIRE_KNOWN, WIRE_FORM_MALLOC, 0) | (uint64_t)token
+                                                                               << WIRE_TOKEN_SHIFT;
+        fake_put_words(t, time, kind, all, n + 1);
+}
+
 void fake_put_stack(struct fake_thread *t, uint64_t time, unsigned kind, const uint64_t *words,
                     size_t n, const uint64_t *pcs, uint32_t depth, unsigned end) {
         uint64_t all[8 + 64];
-        uint32_t n_kept = 0, n_new;
+        uint32_t n_kept = 0, n_new, token;
+        bool is_known;
 
         assert(depth <= 64 && n < 7);
+        token = fake_token_of(t, pcs, depth, end, &is_known);
+        if (is_known) {
+                fake_put_known(t, time, kind, words, n, token);
+                return;
+        }
         while (n_kept < depth && n_kept < t->depth && t->pcs[n_kept] == pcs[depth - 1 - n_kept])
                 n_kept++;
         n_new = depth - n_kept;
         memcpy(all, words, n * 8);
-        all[n] = wire_stack_word(n_kept, n_new, WIRE_FORM_MALLOC, end);
+        all[n] = wire_stack_word(n_kept, n_new, WIRE_FORM_MALLOC, end) |
+                 (uint64_t)token << WIRE_TOKEN_SHIFT;
         for (uint32_t i = 0; i < n_new; i++)
                 all[n + 1 + i] = pcs[i];
         for (uint32_t i = 0; i < depth; i++)

@@ -28,15 +28,25 @@ struct fake_target {
         uint32_t dead_tid; /* is_thread_alive says no for this one */
         uint32_t n_broken, n_ended, n_cuts;
         uint64_t cut_ns, cut_live_bytes; /* of the latest cut */
+        bool has_passing_cuts;           /* nobody will ask for their moments */
         struct pipeline_totals ended;    /* the latest */
+};
+
+/* A place in a thread's table of stacks. */
+struct fake_token {
+        uint64_t pcs[8];
+        uint32_t depth; /* 0: it names nothing */
+        unsigned end;
 };
 
 struct fake_thread {
         struct fake_target *target;
         struct wire_slot *slot;
         uint64_t pos;
-        uint64_t pcs[64]; /* its last stack, outermost first */
+        uint64_t pcs[64]; /* the last stack that it sent with frames, outermost first */
         uint32_t depth;
+        struct fake_token *tokens; /* n_tokens of them, the caller's */
+        uint32_t n_tokens;
 };
 
 void fake_target_init(struct fake_target *t, struct trace_writer *w,
@@ -53,6 +63,11 @@ uint32_t fake_fork(struct fake_target *t, uint32_t parent_idx, uint64_t fork_tim
 
 void fake_add_thread(struct fake_target *t, struct fake_thread *thread, uint32_t process_idx,
                      uint32_t tid);
+
+/* From now on it names stacks by tokens, as the runtime does: in n places, so that stacks take those of others. */
+void fake_use_tokens(struct fake_thread *t, struct fake_token *tokens, uint32_t n);
+/* n records could not be written; its tokens are void. */
+void fake_lose(struct fake_thread *t, uint64_t time, uint64_t n);
 
 /* A record: words after word 0, then a stack (innermost first, NULL: the kind has none). Pumps when the ring is full. */
 void fake_put_words(struct fake_thread *t, uint64_t time, unsigned kind, const uint64_t *words,

@@ -91,13 +91,12 @@ static void fake_put(struct trace_writer *w, const struct trace_event *e) {
                 vec_push(&w->events, *e);
 }
 
-void trace_prefetch_stack(const struct trace_writer *w, uint32_t stack) {
-        (void)w;
-        (void)stack;
-}
-
 uint64_t trace_slice_begin_ns(const struct trace_writer *w) {
         return w->slices.n ? w->slices.items[w->slices.n - 1].end_ns : 0;
+}
+
+size_t trace_n_open_ticks(const struct trace_writer *w) {
+        return w->n_open_ticks;
 }
 
 uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns) {
@@ -123,8 +122,8 @@ void trace_put_tally(struct trace_writer *w, const struct trace_tally *t) {
         w->tally = *t;
 }
 
-uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint32_t stack,
-                         uint64_t size_bytes, uint64_t address) {
+uint64_t trace_stage_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_ns,
+                           uint32_t stack, uint64_t size_bytes, uint64_t address) {
         fake_put(w, &(struct trace_event){.op = TRACE_ALLOC,
                                           .thread = thread,
                                           .time_ns = time_ns,
@@ -136,8 +135,8 @@ uint64_t trace_put_alloc(struct trace_writer *w, uint32_t thread, uint64_t time_
         return w->n_seqs++;
 }
 
-void trace_put_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t seq,
-                    uint32_t block_stack, uint64_t block_size_bytes, uint32_t free_stack) {
+void trace_stage_free(struct trace_writer *w, uint32_t thread, uint64_t time_ns, uint64_t seq,
+                      uint32_t block_stack, uint64_t block_size_bytes, uint32_t free_stack) {
         assert(seq < w->n_seqs);
         fake_put(w, &(struct trace_event){.op = TRACE_FREE,
                                           .thread = thread,

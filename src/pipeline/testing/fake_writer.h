@@ -15,6 +15,7 @@ struct fake_slice {
 };
 
 struct trace_writer {
+        struct trace_stage stage; /* never has room: every event comes by trace_stage_* */
         bool counts_only;
         bool wants_checkpoints;           /* after every slice */
         VEC(struct trace_module) modules; /* paths are copied */
@@ -33,7 +34,7 @@ struct trace_writer {
         char last_note[256];
         size_t n_notes;
         uint64_t n_seqs, n_events, n_rows, last_ns;
-        size_t n_in_slice;
+        size_t n_in_slice, n_open_ticks; /* ticks: as a test has it */
         uint32_t n_blocks, old_n_blocks; /* of what comes next; 0: never said */
         struct trace_tally tally;        /* the last one */
 };

@@ -51,6 +51,10 @@ static char *text_of(struct names *names, const struct name_frame *f, uint32_t l
                 str_addf(&s, "module %s", f->module);
         } else if (by == BRUTE_CRATE) {
                 str_addf(&s, "crate %s", name_crate(names, named ? f->function : "", f->module));
+        } else if (by == BRUTE_COMPONENT) {
+                struct name_component c = name_component(names, f);
+
+                str_addf(&s, "%scomponent %s", c.passes_on ? BRUTE_PASSES : "", c.name);
         } else if (by == BRUTE_ADDRESS) {
                 str_addf(&s, "at %u %s %s:%u %d", location, f->function, f->file, f->line,
                          f->inlined);

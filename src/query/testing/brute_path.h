@@ -19,8 +19,11 @@ enum brute_by {
         BRUTE_ADDRESS,
         BRUTE_MODULE,
         BRUTE_SOURCE_LINE,
-        BRUTE_CRATE
+        BRUTE_CRATE,
+        BRUTE_COMPONENT, /* begins with BRUTE_PASSES where it leaves its memory to its caller */
 };
+
+#define BRUTE_PASSES "passing "
 
 struct brute_path brute_path(struct names *names, const struct trace_view *v, uint32_t stack,
                              enum brute_by by, bool is_full);

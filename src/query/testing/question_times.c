@@ -5,8 +5,8 @@
  *   question_times TRACE */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/system_clock.h"
 #include "query/query.h"
 #include "query/testing/questions.h"
 
@@ -17,10 +17,7 @@ struct watch {
 };
 
 static double cpu_s(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return (double)clock_thread_cpu_ns() / 1e9;
 }
 
 static bool note(void *ctx, uint64_t done, uint64_t total) {

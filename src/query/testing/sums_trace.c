@@ -25,8 +25,13 @@ static void put_moments(struct trace_maker *m, struct trace_maker_total *t) {
 }
 
 void sums_trace_write(const char *path) {
+        sums_trace_write_as(path, 0, TRACE_UNIT_BYTES);
+}
+
+void sums_trace_write_as(const char *path, uint32_t flags, uint32_t unit) {
         static const char *const args[] = {"./sums"};
-        const struct trace_meta meta = {.flags = TRACE_IS_TOTALS,
+        const struct trace_meta meta = {.flags = TRACE_IS_TOTALS | flags,
+                                        .unit = unit,
                                         .pid = 100,
                                         .n_args = 1,
                                         .args = args};

@@ -34,6 +34,19 @@ static void draw_containers(struct draw *d, struct heap_graph *h) {
         }
 }
 
+static void draw_heads(struct draw *d, struct heap_graph *h) {
+        h->heads = calloc(MAX_NODES, sizeof(*h->heads));
+        for (uint32_t i = 0; draw_below(d, 2) && i < h->graph.n_blocks; i++) {
+                struct heap_head *head = &h->heads[h->n_heads++];
+
+                head->block = i;
+                for (unsigned k = 0; k < HEAP_HEAD_WORDS; k++)
+                        head->words[k] = draw_below(d, 2) ? draw_below(d, UINT64_MAX) : k;
+                i += (uint32_t)draw_below(d, 3);
+        }
+        h->n_unkept_heads = h->n_heads ? (uint32_t)draw_below(d, 3) : 0;
+}
+
 void drawn_heap_make(struct draw *d, struct heap_graph *h) {
         uint64_t at = 4096, n_edges = 0;
 
@@ -93,4 +106,5 @@ void drawn_heap_make(struct draw *d, struct heap_graph *h) {
         }
         draw_types(d, h);
         draw_containers(d, h);
+        draw_heads(d, h);
 }

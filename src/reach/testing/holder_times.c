@@ -5,18 +5,15 @@
  *
  * CPU time of one core, for a heap whose blocks point to neighbours, as allocators lay them out, and for one without any order. */
 #include <stdio.h>
-#include <time.h>
 
+#include "base/system_clock.h"
 #include "base/vec.h"
 #include "reach/dominators.h"
 #include "reach/testing/draw.h"
 #include "reach/testing/random_graph.h"
 
 static double cpu_s(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+        return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 /* Two ways to each block: one from a block before it, at most `span` away, one from anywhere within it. */

@@ -30,8 +30,8 @@ static const char *const early[] = {"0",     "1us",    "0.5ms",     "250us", "@s
 static const char *const late[] = {"@end", "@peak", "20ms",   "1.5ms",
                                    "4ms",  "1h",    "@late%", "0.003"};
 static const char *const metrics[] = {"peak", "end", "allocated", "count", "temporary", "growth"};
-static const char *const groups[] = {"site",  "function", "module", "line",
-                                     "crate", "thread",   "size",   "process"};
+static const char *const groups[] = {"site",      "function", "module", "line",   "crate",
+                                     "component", "thread",   "size",   "process"};
 static const char *const functions[] = {"f1",  "^f[0-9]$",   "main",   "a'b \"c\"", "operator<<|f3",
                                         "f2+", "\xc3\xa4|f", "%41|f5", "x&y=z?#"};
 static const struct random_pair filters[] = {

@@ -8,7 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/system_clock.h"
 
 struct slow_responder {
         _Atomic uint64_t version, known_version;
@@ -30,13 +31,6 @@ struct slow_responder *slow_responder_free(struct slow_responder *d) {
         return NULL;
 }
 
-static uint64_t now_ns(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t number(const struct responder_question *q, const char *key) {
         const char *at = strstr(q->keys, key);
 
@@ -44,13 +38,13 @@ static uint64_t number(const struct responder_question *q, const char *key) {
 }
 
 static int be_slow(const struct responder_question *q, struct str *to, struct err *reterr) {
-        uint64_t begin = now_ns(), ms = number(q, "ms="), passed;
+        uint64_t begin = clock_now_ns(), ms = number(q, "ms="), passed;
 
-        while ((passed = (now_ns() - begin) / 1000000) < ms) {
+        while ((passed = (clock_now_ns() - begin) / 1000000) < ms) {
                 poll(NULL, 0, 1);
                 if (!q->progress(q->ctx, passed, ms))
                         return err_set(reterr, -ECANCELED, "told to stop");
-                if (now_ns() > q->deadline_ns)
+                if (clock_now_ns() > q->deadline_ns)
                         return err_set(reterr, -ETIME, "too late");
         }
         str_addf(to, "{\"slept_ms\": %llu}\n", (unsigned long long)ms);

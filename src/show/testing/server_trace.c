@@ -15,6 +15,7 @@ struct story {
         uint32_t main, config, cache, spike, word, request;
         uint32_t main_thread, worker;
         uint64_t live_bytes;
+        bool is_timed;
 };
 
 static void story_frames(struct story *s) {
@@ -54,6 +55,25 @@ static void story_sample(struct story *s, uint64_t anon_bytes) {
         trace_put_sample(fabric_writer(s->f), &sample);
 }
 
+/* Ticks end where they are told. */
+static void story_tick(struct story *s, unsigned request) {
+        struct trace_tick tick = {.time_ns = fabric_now_ns(s->f),
+                                  .weight_ns = SERVER_TRACE_TICK_NS,
+                                  .thread = s->worker,
+                                  .stack = request % 4 ? s->word : s->cache,
+                                  .n_samples = 1,
+                                  .state = TRACE_ON_CPU};
+
+        trace_put_tick(fabric_writer(s->f), &tick);
+        if (request % 50 != 49)
+                return;
+        tick.weight_ns = SERVER_TRACE_WAIT_NS;
+        tick.thread = s->main_thread;
+        tick.stack = s->config;
+        tick.state = TRACE_BLOCKED;
+        trace_put_tick(fabric_writer(s->f), &tick);
+}
+
 static void story_start_up(struct story *s) {
         for (unsigned i = 0; i < 40; i++) {
                 fabric_alloc(s->f, 0, s->main_thread, i % 4 ? s->main : s->config, 10000);
@@ -70,6 +90,8 @@ static void story_requests(struct story *s, unsigned n) {
                 fabric_alloc(s->f, 0, s->worker, s->cache, SERVER_TRACE_CACHED_BYTES);
                 s->live_bytes += SERVER_TRACE_CACHED_BYTES;
                 fabric_wait(s->f, 1000);
+                if (s->is_timed)
+                        story_tick(s, i);
                 if (i % 50 == 0)
                         story_sample(s, s->live_bytes * 11 / 10);
         }
@@ -104,9 +126,9 @@ static void story_mappings(struct story *s) {
         trace_put_mapping(fabric_writer(s->f), &m);
 }
 
-void server_trace_write(const char *path) {
+static void write_trace(const char *path, bool is_timed) {
         struct fabric_options o = {.seed = 1, .max_processes = 4, .max_threads = 4};
-        struct story s = {.f = fabric_new(path, &o)};
+        struct story s = {.f = fabric_new(path, &o), .is_timed = is_timed};
         struct trace_process_end end = {.process = 0,
                                         .ended = TRACE_ENDED_EXIT,
                                         .peak_rss_bytes = 11000000,
@@ -130,4 +152,12 @@ void server_trace_write(const char *path) {
         end.end_ns = fabric_now_ns(s.f);
         trace_end_process(fabric_writer(s.f), &end);
         fabric_end(s.f);
+}
+
+void server_trace_write(const char *path) {
+        write_trace(path, false);
+}
+
+void server_trace_write_timed(const char *path) {
+        write_trace(path, true);
 }

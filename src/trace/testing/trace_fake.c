@@ -566,6 +566,14 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
         trace_put_cost(p->w, &(struct trace_cost){.time_ns = p->now_ns + 1,
                                                   .recorder_peak_bytes = 1000000 + slice,
                                                   .recorder_cpu_ns = 10 * slice});
+        if (slice % 4 == 0)
+                trace_put_room(p->w,
+                               &(struct trace_room){
+                                       .process = TRACE_NO_PROCESS,
+                                       .version = 2,
+                                       .time_ns = p->now_ns,
+                                       .of = {[ROOM_LIMIT] = 1 << 20, [ROOM_SILT] = ROOM_UNKNOWN},
+                                       .path = "/jobs/fake"});
         if (slice == 0) {
                 trace_put_prior(p->w, &(struct trace_prior){.flags = TRACE_PRIOR_HELD |
                                                                      TRACE_PRIOR_WHOLE |
@@ -578,6 +586,10 @@ static void fake_decorate(struct trace_fake *f, uint32_t slice) {
                                                             .n_mapped = 1,
                                                             .n_arenas = 2,
                                                             .allocator = "glibc"});
+                trace_put_room(p->w, &(struct trace_room){.flags = TRACE_ROOM_KILL,
+                                                          .time_ns = p->now_ns,
+                                                          .of = {[ROOM_USAGE] = 77},
+                                                          .path = ""});
                 trace_put_allocator(p->w, &(struct trace_allocator){.process = 0,
                                                                     .n_allocs = 7,
                                                                     .alloc_bytes = 700,

@@ -113,6 +113,11 @@ static inline uint64_t file_read_all(struct trace_reader *t) {
         uint64_t n_events = 0;
         size_t n, n2, slice;
 
+        for (size_t i = 0; i < trace_n_tick_spans(t); i++) {
+                const struct trace_tick *ticks;
+
+                trace_read_ticks(t, i, &ticks, &n, NULL);
+        }
         for (size_t i = 0; i < trace_view(t)->n_slices; i++) {
                 if (trace_read_events(t, i, &events, &n, NULL) == 0)
                         n_events += n;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Text, JSON and pictures of a trace whose bills are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bill/bill.h"
+#include "bill/heap_picture.h"
+#include "bill/testing/bill_trace.h"
+
+static const char path[] = "bill_test.silt";
+
+static char *printed(const char *at, bool json) {
+        struct bill_options o = BILL_OPTIONS_DEFAULT;
+        struct request request = REQUEST_DEFAULT;
+        struct err err = {0};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+
+        if (at)
+                assert_int_equal(request_set(&request, "at", at, &err), 0);
+        o.view.path = path;
+        o.view.request = &request;
+        o.view.json = json;
+        if (bill_print(out, &o, &err) < 0)
+                fail_msg("%s", err.text);
+        fclose(out);
+        request_done(&request);
+        for (char *p = text; *p; p++) /* lines are wrapped */
+                if (*p == '\n')
+                        *p = ' ';
+        return text;
+}
+
+static void has(const char *text, const char *what) {
+        if (!strstr(text, what))
+                fail_msg("'%s' is not in: %s", what, text);
+}
+
+static void test_highest(void **state) {
+        char *text = printed(NULL, false);
+
+        (void)state;
+        has(text, "Resident 36.0 MiB: 32.0 MiB are live blocks");
+        has(text, "at 1 s, when most was resident of 8 moments");
+        has(text, "Pool::grow  pool.cc:12");
+        has(text, "36.0 MiB were resident: 28.0 MiB are free");
+        has(text, "not accounted for");
+        free(text);
+}
+
+static void test_fragmented(void **state) {
+        char *text = printed("@end", false);
+
+        (void)state;
+        has(text,
+            "RSS is 9.0 times live: 28.0 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of Session::log_line (512 B), allocated at session.cc:41.");
+        has(text, "7,168 pages pinned by Session::log_line");
+        free(text);
+}
+
+/* All parts of the array behind a key. */
+static uint64_t sum_of_parts(const char *json) {
+        const char *at = strstr(json, "\"parts\""), *end;
+        uint64_t sum = 0;
+
+        assert_non_null(at);
+        end = strstr(at, "\"blocks\"");
+        while ((at = strstr(at, "\"part\":")) && at < end) {
+                at = strstr(at, "\"bytes\":");
+                sum += strtoull(at + 8, NULL, 10);
+        }
+        return sum;
+}
+
+static void test_json_adds_up(void **state) {
+        char *text = printed("@end", true);
+        const char *all = strstr(text, "\"resident_bytes\":");
+
+        (void)state;
+        has(text, "\"schema\":\"silt.bill/1\"");
+        assert_non_null(all);
+        assert_int_equal(sum_of_parts(text), strtoull(all + 17, NULL, 10));
+        assert_int_equal(sum_of_parts(text), (36u << 20));
+        free(text);
+}
+
+static char *drawn(bool is_film, struct heap_result *ret) {
+        struct heap_options o = HEAP_OPTIONS_DEFAULT;
+        struct err err = {0};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+
+        o.view.path = path;
+        o.is_film = is_film;
+        if (heap_draw(out, &o, ret, &err) < 0)
+                fail_msg("%s", err.text);
+        fclose(out);
+        return text;
+}
+
+static size_t count(const char *text, const char *what) {
+        size_t n = 0;
+
+        for (; (text = strstr(text, what)); text++)
+                n++;
+        return n;
+}
+
+static void test_pictures(void **state) {
+        struct heap_result result;
+        char *text = drawn(false, &result);
+
+        (void)state;
+        assert_int_equal(result.n_moments, 1);
+        assert_int_equal(count(text, "<title>"), BILL_TRACE_CELLS);
+        has(text, HEAP_MARK);
+        has(text, "most of Session::log_line");
+        free(text);
+        text = drawn(true, &result);
+        assert_int_equal(result.n_moments, 8);
+        assert_int_equal(count(text, "\"at_s\""), 8);
+        has(text, "Session::log_line");
+        free(text);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_highest),
+                cmocka_unit_test(test_fragmented),
+                cmocka_unit_test(test_json_adds_up),
+                cmocka_unit_test(test_pictures),
+        };
+
+        setenv("COLUMNS", "120", 1);
+        bill_trace_write(path);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

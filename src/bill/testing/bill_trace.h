@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* For tests: a small trace of one process with bills, whose figures are known: a heap that fills, of which three blocks in four are then released. */
+#pragma once
+
+#include <stdint.h>
+
+enum {
+        BILL_TRACE_PAGE = 4096,
+        BILL_TRACE_CELLS = 2048, /* of four pages each */
+        BILL_TRACE_CELL_PAGES = 4,
+        BILL_TRACE_LIVE_BYTES = 2048, /* in each cell, in the end */
+        BILL_TRACE_MAPPED_BYTES = 4 << 20,
+};
+
+void bill_trace_write(const char *path);

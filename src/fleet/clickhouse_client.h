@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* ClickHouse over HTTP: statements in, text out. What it answers is not trusted: bounded, and made one line where it is an error. */
+#pragma once
+
+#include "base/bytes.h"
+#include "fleet/http_client.h"
+#include "fleet/server_url.h"
+
+struct clickhouse_client {
+        struct server_url url;
+        struct http_client *http;
+        uint64_t timeout_ms;          /* of a statement; 0: HTTP_TIMEOUT_MS */
+        const char *without_database; /* not NULL: statements are about no database */
+};
+
+/* The url is copied; the options are as for http_client_new, but for user and password, which the url has. */
+int clickhouse_client_init(struct clickhouse_client *c, const struct server_url *url,
+                           const struct http_client_options *o, struct err *reterr);
+void clickhouse_client_done(struct clickhouse_client *c);
+
+/* Runs one statement; *answer (NULL: never mind) is what it gave, at most max_answer bytes (0: HTTP_MAX_ANSWER). settings: further
+ * parameters, "max_execution_time=10&readonly=1", or NULL.
+ * -ENOENT: a table, or the database, is not there; -EBADMSG: it refused the statement or the data, and would again; else: try again. */
+int clickhouse_client_ask(struct clickhouse_client *c, const char *sql, const char *settings,
+                          size_t max_answer, struct str *answer, struct err *reterr);
+/* INSERT INTO table (columns) FORMAT RowBinary. */
+int clickhouse_client_insert(struct clickhouse_client *c, const char *table, const char *columns,
+                             const bytes_buf *rows, struct err *reterr);
+
+/* `name`, as its SQL wants it. */
+void clickhouse_add_name(struct str *to, const char *name);
+/* 'text', likewise. */
+void clickhouse_add_text(struct str *to, const char *text);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes a trace of what other tools recorded: one file of this folder for each of their formats (docs/formats.md).
+ *
+ * What comes out is a whole trace, names included, that passes `silt verify`; what the source does not know is said in it
+ * as a limit (trace/limit.h). Files are hostile: an error is one line that names the place in the file. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct import_told {
+        const char *title;  /* "a heaptrack recording"; a constant */
+        uint64_t n_events;  /* 0: totals alone */
+        uint64_t n_moments; /* of totals */
+        uint64_t n_stacks;
+};
+
+/* Reads all of paths, which are of one format, into the empty file fd. Several are moments of one program, in the order given. ret
+ * may be NULL. */
+int import_files(const char *const *paths, size_t n_paths, int fd, struct import_told *ret,
+                 struct err *reterr);
+
+/* Called now and then while files are read, with how much of the file at hand; for all from now on. NULL: nobody. */
+typedef bool (*import_progress_fn)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
+void import_set_progress(import_progress_fn fn, void *ctx);
+
+/* Whether the file at fd, from its begin on, is one that import_files reads; by its first bytes. Its offset does not move. */
+bool import_is_known(int fd);

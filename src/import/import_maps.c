@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/import_maps.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void import_maps_init(struct import_maps *m) {
+        *m = (struct import_maps){.arena = arena_new()};
+}
+
+void import_maps_done(struct import_maps *m) {
+        vec_free(&m->list);
+        m->arena = arena_free(m->arena);
+}
+
+void import_maps_add(struct import_maps *m, uint64_t begin, uint64_t end, uint64_t offset,
+                     const char *path) {
+        if (end > begin)
+                vec_push(&m->list, (struct import_mapping){begin, end, offset, 0,
+                                                           arena_strdup(m->arena, path)});
+        m->is_sorted = false;
+}
+
+void import_maps_add_line(struct import_maps *m, const char *line) {
+        unsigned long long begin, end, offset;
+        char perms[8] = "";
+        int path_at = 0;
+
+        if (sscanf(line, " %llx-%llx %7s %llx %*s %*s %n", &begin, &end, perms, &offset, &path_at) <
+                    4 ||
+            !path_at || strlen(perms) < 4 || perms[2] != 'x' || line[path_at] != '/')
+                return;
+        import_maps_add(m, begin, end, offset, line + path_at);
+}
+
+/* Where the file says its code at this offset is to be. False: the file is not there, or is none. */
+static bool address_in_file(const struct import_mapping *x, uint64_t *ret) {
+        int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        bool is_found = false;
+        struct stat st;
+        Elf *elf;
+        size_t n = 0;
+
+        if (fd < 0)
+                return false;
+        elf_version(EV_CURRENT);
+        elf = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? elf_begin(fd, ELF_C_READ_MMAP, NULL)
+                                                         : NULL;
+        if (elf && elf_getphdrnum(elf, &n) == 0)
+                for (size_t i = 0; i < n && !is_found; i++) {
+                        GElf_Phdr p;
+
+                        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD ||
+                            !(p.p_flags & PF_X))
+                                continue;
+                        /* mappings begin at whole pages, of whatever size */
+                        if (x->offset <= p.p_offset ? p.p_offset - x->offset < 65536
+                                                    : x->offset - p.p_offset < p.p_filesz) {
+                                *ret = p.p_vaddr - p.p_offset + x->offset;
+                                is_found = true;
+                        }
+                }
+        elf_end(elf);
+        close(fd);
+        return is_found;
+}
+
+static int compare(const void *a, const void *b) {
+        const struct import_mapping *x = a, *y = b;
+
+        return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static void sort(struct import_maps *m) {
+        qsort(m->list.items, m->list.n, sizeof(m->list.items[0]), compare);
+        for (size_t i = 0; i < m->list.n; i++) {
+                struct import_mapping *x = &m->list.items[i];
+                uint64_t address = x->offset;
+
+                (void)address_in_file(x, &address);
+                x->bias = x->begin - address;
+        }
+        m->is_sorted = true;
+}
+
+const char *import_maps_find(struct import_maps *m, uint64_t return_address,
+                             uint64_t *ret_address) {
+        uint64_t at = return_address ? return_address - 1 : 0;
+        size_t low = 0, high = m->list.n;
+
+        *ret_address = return_address;
+        if (!m->is_sorted && m->list.n)
+                sort(m);
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (m->list.items[mid].begin <= at)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        if (low == 0 || at >= m->list.items[low - 1].end)
+                return NULL;
+        *ret_address = return_address - m->list.items[low - 1].bias;
+        return m->list.items[low - 1].path;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* massif's snapshots, as valgrind writes them:
+ *
+ *   time_unit: i                            instructions; ms: milliseconds; B: bytes allocated
+ *   snapshot=3
+ *   time=301
+ *   mem_heap_B=235640                       what was asked of malloc; its own bytes and stacks are not taken
+ *   heap_tree=detailed                      or peak; empty: a total without call paths
+ *   n2: 235640 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ *    n1: 230000 0x109175: big (m.c:3)       who asked; below it, one blank deeper each, its callers
+ *     n0: 230000 0x1091B7: main (m.c:6)
+ *    n0: 5640 in 12 places, all below massif's threshold (1.00%)
+ *
+ * A snapshot is a moment. What a tree leaves out, and totals without a tree, are call paths that say so. massif takes the details of a
+ * peak only where it is 1 % above the last: totals above the one it calls the peak are left out, and told. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/import_format.h"
+#include "import/import_frames.h"
+
+enum { MASSIF_MAX_SNAPSHOTS = 4096, MASSIF_MAX_DEPTH = 1024 };
+
+struct massif_node {
+        char *text;
+        uint64_t bytes, told_bytes; /* the latter: of its children */
+};
+
+struct massif_path {
+        uint32_t stack;
+        uint64_t bytes;
+};
+
+struct massif_snapshot {
+        uint64_t time_milli, bytes;
+        size_t first, n; /* of its paths */
+        bool has_tree, is_peak;
+};
+
+struct massif {
+        struct import_input *in;
+        struct import_trace *t;
+        struct import_frames frames;
+        VEC(struct massif_node) chain; /* from the top of the tree to the line read last */
+        VEC(struct massif_path) paths;
+        VEC(struct massif_snapshot) snapshots;
+        char *command;
+        bool has_ms, has_pages, is_begun;
+};
+
+static bool matches(const uint8_t *head, size_t n) {
+        return n > 6 && memcmp(head, "desc: ", 6) == 0 && memmem(head, n, "\ntime_unit: ", 12);
+}
+
+/* ---- trees ------------------------------------------------------------------------------------- */
+
+static int put_chain(struct massif *m, uint64_t bytes, struct err *reterr) {
+        uint32_t stack;
+        int r;
+
+        import_frames_clear(&m->frames);
+        for (size_t i = 1; i < m->chain.n; i++) {
+                const char *text = m->chain.items[i].text;
+
+                if (strncmp(text, "in ", 3) == 0)
+                        import_frames_add(&m->frames,
+                                          &(struct import_frame){
+                                                  .function = {
+                                                          .name = "(below massif's threshold)"}});
+                else if (!import_frames_add_text(&m->frames, text))
+                        return import_input_refuse(m->in, reterr, "'%.40s' is no frame", text);
+        }
+        r = import_frames_stack(&m->frames, m->t, &stack, reterr);
+        if (r < 0)
+                return r;
+        vec_push(&m->paths, (struct massif_path){stack, bytes});
+        m->snapshots.items[m->snapshots.n - 1].n++;
+        return 0;
+}
+
+/* Nodes below depth are over. What their children do not have is their own. */
+static int close_nodes(struct massif *m, size_t depth, struct err *reterr) {
+        while (m->chain.n > depth) {
+                struct massif_node *last = &m->chain.items[m->chain.n - 1];
+                int r = 0;
+
+                if (last->told_bytes > last->bytes)
+                        return import_input_refuse(m->in, reterr,
+                                                   "callers have more bytes than what they called");
+                if (last->bytes > last->told_bytes)
+                        r = put_chain(m, last->bytes - last->told_bytes, reterr);
+                if (r < 0)
+                        return r;
+                free(last->text);
+                m->chain.n--;
+        }
+        return 0;
+}
+
+/* "  n1: 230000 0x109175: big (m.c:3)" */
+static int take_node(struct massif *m, const char *line, struct err *reterr) {
+        size_t depth = strspn(line, " ");
+        const char *text = line + depth;
+        uint64_t bytes;
+        char *end;
+        int r;
+
+        if (text[0] == 'n')
+                strtoull(text + 1, &end, 10);
+        if (text[0] != 'n' || text[1] < '0' || text[1] > '9' || strncmp(end, ": ", 2) != 0 ||
+            end[2] < '0' || end[2] > '9')
+                return import_input_refuse(m->in, reterr, "'%.40s' is no line of a snapshot", line);
+        bytes = strtoull(end + 2, &end, 10);
+        if (depth > m->chain.n || depth >= MASSIF_MAX_DEPTH || *end != ' ' || bytes >> 62)
+                return import_input_refuse(m->in, reterr, "'%.40s' does not fit into its tree",
+                                           line);
+        r = close_nodes(m, depth, reterr);
+        if (r < 0)
+                return r;
+        if (depth && __builtin_add_overflow(m->chain.items[depth - 1].told_bytes, bytes,
+                                            &m->chain.items[depth - 1].told_bytes))
+                return import_input_refuse(m->in, reterr, "sizes do not fit into 64 bits");
+        if (!depth && bytes != m->snapshots.items[m->snapshots.n - 1].bytes)
+                return import_input_refuse(m->in, reterr,
+                                           "the tree has another size than its snapshot");
+        text = strdup(end + 1);
+        if (!text)
+                abort();
+        vec_push(&m->chain, (struct massif_node){.text = (char *)text, .bytes = bytes});
+        return 0;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+static bool number_of(const char *line, const char *key, uint64_t *ret) {
+        size_t n = strlen(key);
+        char *end;
+
+        if (strncmp(line, key, n) != 0 || line[n] < '0' || line[n] > '9')
+                return false;
+        *ret = strtoull(line + n, &end, 10);
+        return !*end && !(*ret >> 62);
+}
+
+/* "time=301", of silt's own short recordings "time=0.125": in thousandths. */
+static bool time_of(const char *line, uint64_t *ret) {
+        uint64_t scale = 100;
+        char *end;
+
+        if (strncmp(line, "time=", 5) != 0 || line[5] < '0' || line[5] > '9')
+                return false;
+        *ret = strtoull(line + 5, &end, 10);
+        if (*ret > UINT64_MAX / 1000000000)
+                return false;
+        *ret *= 1000;
+        if (*end == '.')
+                for (end++; *end >= '0' && *end <= '9'; end++, scale /= 10)
+                        *ret += (uint64_t)(*end - '0') * scale;
+        return !*end;
+}
+
+static int begin(struct massif *m, struct err *reterr) {
+        if (m->is_begun)
+                return 0;
+        m->is_begun = true;
+        return import_trace_begin(m->t,
+                                  &(struct import_begin){.is_totals = true,
+                                                         .has_no_time = !m->has_ms,
+                                                         .has_no_blocks = true,
+                                                         .has_no_traffic = true,
+                                                         .command = m->command},
+                                  reterr);
+}
+
+static int take_snapshot(struct massif *m, struct err *reterr) {
+        int r = close_nodes(m, 0, reterr);
+
+        if (r < 0)
+                return r;
+        if (m->snapshots.n == MASSIF_MAX_SNAPSHOTS)
+                return import_input_refuse(m->in, reterr, "more than %d snapshots",
+                                           MASSIF_MAX_SNAPSHOTS);
+        vec_push(&m->snapshots, (struct massif_snapshot){.first = m->paths.n});
+        return begin(m, reterr);
+}
+
+static int take_line(struct massif *m, char *line, struct err *reterr) {
+        struct massif_snapshot *s = m->snapshots.n ? &m->snapshots.items[m->snapshots.n - 1] : NULL;
+        uint64_t n;
+
+        if (line[0] == '#' || line[0] == '\0')
+                return 0;
+        if (number_of(line, "snapshot=", &n))
+                return take_snapshot(m, reterr);
+        if (!s) {
+                if (strncmp(line, "cmd: ", 5) == 0 && !m->command)
+                        m->command = strdup(line + 5);
+                m->has_ms |= strcmp(line, "time_unit: ms") == 0;
+                m->has_pages |=
+                        strncmp(line, "desc: ", 6) == 0 && strstr(line, "--pages-as-heap=yes");
+                return strchr(line, ':')
+                               ? 0
+                               : import_input_refuse(m->in, reterr, "'%.40s' is no line of a head",
+                                                     line);
+        }
+        if (time_of(line, &s->time_milli) || number_of(line, "mem_heap_B=", &s->bytes) ||
+            number_of(line, "mem_heap_extra_B=", &n) || number_of(line, "mem_stacks_B=", &n) ||
+            strcmp(line, "heap_tree=empty") == 0)
+                return 0;
+        if (strcmp(line, "heap_tree=detailed") == 0 || strcmp(line, "heap_tree=peak") == 0) {
+                s->is_peak = strcmp(line, "heap_tree=peak") == 0;
+                s->has_tree = true;
+                return 0;
+        }
+        if (!s->has_tree)
+                return import_input_refuse(m->in, reterr, "'%.40s' is no line of a snapshot", line);
+        return take_node(m, line, reterr);
+}
+
+/* ---- moments ----------------------------------------------------------------------------------- */
+
+static int make_untold(struct massif *m, uint32_t *ret, struct err *reterr) {
+        import_frames_clear(&m->frames);
+        import_frames_add(&m->frames,
+                          &(struct import_frame){
+                                  .function = {.name = "(a snapshot without call paths)"}});
+        return import_frames_stack(&m->frames, m->t, ret, reterr);
+}
+
+static int put_snapshot(struct massif *m, const struct massif_snapshot *s, uint32_t untold,
+                        struct err *reterr) {
+        int r = 0;
+
+        for (size_t i = 0; i < s->n && r >= 0; i++)
+                r = import_trace_live(m->t, m->paths.items[s->first + i].stack, 1,
+                                      m->paths.items[s->first + i].bytes);
+        if (!s->has_tree && s->bytes && r >= 0)
+                r = import_trace_live(m->t, untold, 1, s->bytes);
+        if (r < 0)
+                return err_set(reterr, r, "'%s': sizes do not fit into 64 bits", m->in->path);
+        return import_trace_moment(m->t, s->time_milli * 1000, reterr);
+}
+
+static int put_snapshots(struct massif *m, struct err *reterr) {
+        uint64_t peak = UINT64_MAX, n_left_out = 0;
+        uint32_t untold;
+        char text[160];
+        int r;
+
+        if (!m->snapshots.n)
+                return import_input_refuse(m->in, reterr, "no snapshots");
+        for (size_t i = 0; i < m->snapshots.n; i++)
+                if (m->snapshots.items[i].is_peak)
+                        peak = m->snapshots.items[i].bytes;
+        r = make_untold(m, &untold, reterr);
+        for (size_t i = 0; i < m->snapshots.n && r >= 0; i++) {
+                const struct massif_snapshot *s = &m->snapshots.items[i];
+
+                if (!s->has_tree && s->bytes >= peak)
+                        n_left_out++;
+                else
+                        r = put_snapshot(m, s, untold, reterr);
+        }
+        if (n_left_out) {
+                snprintf(
+                        text, sizeof(text),
+                        "%llu snapshot%s without call paths, as high as massif's peak or up to its "
+                        "--peak-inaccuracy above it, %s left out",
+                        (unsigned long long)n_left_out, n_left_out == 1 ? "" : "s",
+                        n_left_out == 1 ? "is" : "are");
+                import_trace_limit(m->t, text);
+        }
+        if (m->has_pages)
+                import_trace_limit(
+                        m->t,
+                        "Figures are pages that were mapped (--pages-as-heap=yes), of code and stacks too, not blocks of the heap");
+        import_trace_limit(
+                m->t,
+                "What is live at the end is that of the last snapshot, which may be before the program's end");
+        return r;
+}
+
+static int read_massif(struct import_input *in, struct import_trace *t, struct err *reterr) {
+        struct massif m = {.in = in, .t = t};
+        char *line;
+        size_t n;
+        int r;
+
+        import_frames_init(&m.frames);
+        while ((r = import_input_line(in, &line, &n, reterr)) > 0) {
+                r = take_line(&m, line, reterr);
+                if (r < 0)
+                        break;
+        }
+        if (r >= 0)
+                r = close_nodes(&m, 0, reterr);
+        if (r >= 0)
+                r = put_snapshots(&m, reterr);
+        for (size_t i = 0; i < m.chain.n; i++)
+                free(m.chain.items[i].text);
+        vec_free(&m.chain);
+        vec_free(&m.paths);
+        vec_free(&m.snapshots);
+        import_frames_done(&m.frames);
+        free(m.command);
+        return r;
+}
+
+const struct import_format import_massif = {
+        .name = "massif",
+        .title = "a massif profile",
+        .lacks =
+                "live bytes at snapshots, some of them by call path, but no numbers of blocks and nothing about what was allocated and freed between them; the allocator's own bytes and stacks are left out",
+        .ends_with_line = true,
+        .matches = matches,
+        .read = read_massif,
+};

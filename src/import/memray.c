@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/* Capture files of memray, version 13, with all allocations: a header, then records of a byte, which is kind and flags, and numbers, most of them
+ * 7 bits to a byte, and differences to the number of that sort before. Packed as a frame of LZ4.
+ *
+ *   1aaaakkk    an allocation or release: k allocator, or 0 and it is the next byte; a which of the last 15 addresses, or 15 and it follows
+ *   01…         a thread enters a function of Python, 0001…: it leaves so many
+ *   001…        an object of Python came or went: not taken, since it is not memory
+ *   others      code of Python with names and lines, native frames, where modules are, resident memory and the time, threads
+ *
+ * Times come with records of resident memory, every 10 ms. A mapping that is unmapped in parts counts until the last of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/macros.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "import/import_format.h"
+#include "import/python_lines.h"
+
+enum {
+        MEMRAY_VERSION = 13,
+        MEMRAY_MAX_STRING = 1 << 16,
+        MEMRAY_MAX_TABLE_BYTES = 1 << 20,
+        MEMRAY_N_RECENT = 15,
+        MEMRAY_MAX_DEPTH = 1 << 16,
+        MEMRAY_MAX_NATIVE_DEPTH = 1 << 12,
+};
+
+enum record {
+        RECORD_FILLER = 0,
+        RECORD_TRAILER = 1,
+        RECORD_MEMORY = 2,
+        RECORD_NATIVE_FRAME = 5,
+        RECORD_MAPS_BEGIN = 6,
+        RECORD_MODULE = 7,
+        RECORD_SEGMENT = 8,
+        RECORD_THREAD_NAME = 10,
+        RECORD_THREAD = 12,
+        RECORD_CODE = 14,
+};
+
+enum allocator {
+        ALLOCATOR_PYMALLOC_FREE = 1,
+        ALLOCATOR_FREE = 5,
+        ALLOCATOR_MMAP = 14,
+        ALLOCATOR_MUNMAP = 15,
+};
+
+struct memray_code {
+        const char *function, *file;
+        int64_t first_line;
+        const uint8_t *table;
+        size_t n_table;
+};
+
+struct memray_native {
+        uint64_t ip, parent; /* parent 0: none */
+        uint32_t location;
+        bool is_placed;
+};
+
+struct memray_part {
+        uint64_t begin, end, bias;
+        const char *path;
+};
+
+struct memray_thread {
+        uint64_t handle;
+        uint32_t id;
+        bool is_added;
+        const char *name;
+        VEC(uint32_t) stacks; /* of its frames, the innermost last */
+};
+
+struct memray_mapping {
+        uint64_t begin, end, left_bytes;
+};
+
+struct memray {
+        struct import_input *in;
+        struct import_trace *t;
+        struct err *reterr;
+        struct arena *arena;
+        uint32_t python_version;
+        bool is_native;
+        uint64_t start_ms, end_ms, main_handle, n_skipped, now_ns;
+        /* the last of their sorts */
+        uint64_t last_ip, last_address, last_native;
+        int64_t last_line;
+        uint64_t recent[MEMRAY_N_RECENT];
+        VEC(struct memray_code) codes;
+        struct map code_of;  /* id → index */
+        struct map place_of; /* code and instruction → location */
+        VEC(struct memray_native) natives;
+        VEC(struct memray_part) parts;
+        VEC(struct memray_thread) threads;
+        struct map thread_of; /* handle → index */
+        struct memray_thread *thread;
+        VEC(struct memray_mapping) mappings;
+        struct str text;
+        bool is_whole, has_partial_unmap, drops_native;
+};
+
+/* ---- bytes -------------------------------------------------------------------------------------- */
+
+/* Each: 1, 0 the file ends here, or -errno. */
+
+static int take_bytes(struct memray *m, void *to, size_t n) {
+        ssize_t r = import_input_read(m->in, to, n, m->reterr);
+
+        return r < 0 ? (int)r : (size_t)r == n;
+}
+
+static int take_varint(struct memray *m, uint64_t *ret) {
+        uint8_t byte;
+        int r;
+
+        *ret = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+                r = import_input_byte(m->in, &byte, m->reterr);
+                if (r <= 0)
+                        return r;
+                *ret |= (uint64_t)(byte & 0x7f) << shift;
+                if (!(byte & 0x80))
+                        return 1;
+        }
+        return import_input_refuse(m->in, m->reterr, "a number is too long");
+}
+
+static int take_signed(struct memray *m, int64_t *ret) {
+        uint64_t v = 0;
+        int r = take_varint(m, &v);
+
+        *ret = (int64_t)(v >> 1 ^ (~(v & 1) + 1));
+        return r;
+}
+
+static int take_delta(struct memray *m, uint64_t *last) {
+        int64_t delta = 0;
+        int r = take_signed(m, &delta);
+
+        *last += (uint64_t)delta;
+        return r;
+}
+
+/* Into m->text. */
+static int take_string(struct memray *m) {
+        uint8_t byte;
+        int r;
+
+        str_clear(&m->text);
+        while ((r = import_input_byte(m->in, &byte, m->reterr)) > 0 && byte) {
+                str_addn(&m->text, (const char *)&byte, 1);
+                if (m->text.n > MEMRAY_MAX_STRING)
+                        return import_input_refuse(m->in, m->reterr,
+                                                   "a name is longer than 64 KiB");
+        }
+        return r;
+}
+
+/* ---- header ------------------------------------------------------------------------------------- */
+
+static int refuse_head(struct memray *m, int r) {
+        return r < 0 ? r : import_input_refuse(m->in, m->reterr, "the file ends in its header");
+}
+
+/* What the traced process searched for modules: not taken. */
+static int skip_paths(struct memray *m) {
+        int r = take_string(m);
+
+        for (int list = 0; list < 2 && r > 0; list++)
+                do
+                        r = take_string(m);
+                while (r > 0 && m->text.n);
+        return r;
+}
+
+static int take_head(struct memray *m) {
+        struct {
+                char magic[7];
+                uint32_t version;
+        } __attribute__((packed)) first;
+        struct {
+                uint32_t python_version;
+                uint8_t is_native, is_aggregated;
+                uint64_t n_allocations, n_frames, start_ms, end_ms;
+        } __attribute__((packed)) fixed;
+        struct {
+                uint32_t pid;
+                uint64_t main_handle, n_skipped;
+                uint8_t allocator, traces_python, tracks_objects;
+        } __attribute__((packed)) rest;
+        const char *command;
+        int r = take_bytes(m, &first, sizeof(first));
+
+        if (r > 0 && first.version != MEMRAY_VERSION)
+                return import_input_refuse(
+                        m->in, m->reterr,
+                        "it is of version %u, silt reads version %d: record with memray 1.20",
+                        first.version, MEMRAY_VERSION);
+        if (r > 0)
+                r = take_bytes(m, &fixed, sizeof(fixed));
+        if (r > 0 && fixed.is_aggregated)
+                return import_input_refuse(
+                        m->in, m->reterr,
+                        "it is aggregated and has no events: record without --aggregate");
+        if (r > 0)
+                r = take_string(m);
+        if (r <= 0)
+                return refuse_head(m, r);
+        command = arena_strdup(m->arena, str_text(&m->text));
+        r = take_bytes(m, &rest, sizeof(rest));
+        if (r > 0)
+                r = skip_paths(m);
+        if (r <= 0)
+                return refuse_head(m, r);
+        m->python_version = fixed.python_version;
+        m->is_native = fixed.is_native;
+        m->start_ms = fixed.start_ms;
+        m->end_ms = fixed.end_ms;
+        m->main_handle = rest.main_handle;
+        m->n_skipped = rest.n_skipped;
+        return import_trace_begin(
+                m->t,
+                &(struct import_begin){.command = command,
+                                       .pid = rest.pid,
+                                       .started_unix_ns = MIN(m->start_ms, 1ull << 43) * 1000000},
+                m->reterr);
+}
+
+/* ---- functions of Python ------------------------------------------------------------------------ */
+
+static int add_code(struct memray *m) {
+        struct memray_code code = {0};
+        uint64_t id = 0, n = 0, *idx;
+        int64_t delta = 0;
+        uint8_t *table;
+        bool is_new;
+        int r = take_varint(m, &id);
+
+        if (r > 0)
+                r = take_string(m);
+        if (r > 0) {
+                code.function = arena_strdup(m->arena, str_text(&m->text));
+                r = take_string(m);
+        }
+        if (r > 0) {
+                code.file = arena_strdup(m->arena, str_text(&m->text));
+                r = take_signed(m, &delta);
+        }
+        if (r > 0)
+                r = take_varint(m, &n);
+        if (r <= 0)
+                return r;
+        if (n > MEMRAY_MAX_TABLE_BYTES || n > m->in->file_bytes * 255)
+                return import_input_refuse(m->in, m->reterr, "a table of lines is too long");
+        m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
+        code.first_line = m->last_line;
+        table = arena_alloc(m->arena, (size_t)n + 1);
+        r = take_bytes(m, table, (size_t)n);
+        if (r <= 0)
+                return r;
+        code.table = table;
+        code.n_table = (size_t)n;
+        idx = map_put(&m->code_of, id, 0, &is_new);
+        *idx = m->codes.n;
+        vec_push(&m->codes, code);
+        return 1;
+}
+
+static int place_python(struct memray *m, uint64_t id, int64_t offset, uint32_t *ret) {
+        struct import_function f = {"", "", 0};
+        uint64_t idx, *known;
+        bool is_new;
+        int r;
+
+        known = map_put(&m->place_of, map_hash(id) ^ (uint64_t)offset, 0, &is_new);
+        *ret = (uint32_t)*known;
+        if (!is_new)
+                return 0;
+        if (map_get(&m->code_of, id, &idx)) {
+                const struct memray_code *c = &m->codes.items[idx];
+
+                f = (struct import_function){
+                        c->function, c->file,
+                        c->n_table ? python_line(m->python_version,
+                                                 &(struct python_table){c->table, c->n_table,
+                                                                        c->first_line},
+                                                 offset)
+                                   : 0};
+        }
+        r = import_trace_place(m->t, &(struct import_place){.functions = &f, .n_functions = 1}, ret,
+                               m->reterr);
+        *known = *ret;
+        return r;
+}
+
+static int refuse_order(struct memray *m) {
+        return import_input_refuse(m->in, m->reterr, "something happens in no thread");
+}
+
+static int push_frame(struct memray *m) {
+        struct memray_thread *thread = m->thread;
+        uint64_t id = 0;
+        int64_t offset = 0;
+        uint32_t location, stack;
+        int r = take_varint(m, &id);
+
+        if (r > 0)
+                r = take_signed(m, &offset);
+        if (r <= 0)
+                return r;
+        if (!thread || thread->stacks.n >= MEMRAY_MAX_DEPTH)
+                return thread ? import_input_refuse(m->in, m->reterr, "a call path is too deep")
+                              : refuse_order(m);
+        stack = thread->stacks.n ? thread->stacks.items[thread->stacks.n - 1] : 0;
+        /* memray's own, around the program */
+        if (thread->handle != m->main_handle || thread->stacks.n >= m->n_skipped) {
+                r = place_python(m, id, offset, &location);
+                if (r >= 0)
+                        r = import_trace_stack(m->t, stack, location, &stack);
+                if (r < 0)
+                        return err_set_errno(m->reterr, r, "too many call paths");
+        }
+        vec_push(&thread->stacks, stack);
+        return 1;
+}
+
+static int pop_frames(struct memray *m, size_t n) {
+        if (!m->thread || m->thread->stacks.n < n)
+                return import_input_refuse(m->in, m->reterr,
+                                           "a thread leaves a function that it did not enter");
+        m->thread->stacks.n -= n;
+        return 1;
+}
+
+/* ---- native code -------------------------------------------------------------------------------- */
+
+static int add_native(struct memray *m) {
+        uint64_t *last = &m->last_ip;
+        int r = take_delta(m, last);
+
+        if (r > 0)
+                r = take_delta(m, &m->last_native);
+        if (r > 0)
+                vec_push(&m->natives, (struct memray_native){m->last_ip, m->last_native, 0, false});
+        return r;
+}
+
+static int add_module(struct memray *m) {
+        uint64_t n = 0, bias, begin, size;
+        const char *path;
+        uint8_t kind;
+        int r = take_string(m);
+
+        if (r > 0)
+                r = take_varint(m, &n);
+        if (r > 0)
+                r = take_bytes(m, &bias, sizeof(bias));
+        path = arena_strdup(m->arena, str_text(&m->text));
+        for (uint64_t i = 0; i < n && r > 0; i++) {
+                r = import_input_byte(m->in, &kind, m->reterr);
+                if (r > 0 && kind != RECORD_SEGMENT)
+                        return import_input_refuse(m->in, m->reterr, "a module has too few parts");
+                if (r > 0)
+                        r = take_bytes(m, &begin, sizeof(begin));
+                if (r > 0)
+                        r = take_varint(m, &size);
+                if (r > 0)
+                        vec_push(&m->parts, (struct memray_part){bias + begin, bias + begin + size,
+                                                                 bias, path});
+        }
+        return r;
+}
+
+static int place_native(struct memray *m, struct memray_native *f) {
+        struct import_place place = {.address = f->ip};
+
+        if (f->is_placed)
+                return 0;
+        f->is_placed = true;
+        for (size_t i = m->parts.n; i-- > 0;) {
+                const struct memray_part *p = &m->parts.items[i];
+
+                if (f->ip > p->begin && f->ip <= p->end) {
+                        place.module = p->path;
+                        place.address = f->ip - p->bias;
+                        break;
+                }
+        }
+        return import_trace_place(m->t, &place, &f->location, m->reterr);
+}
+
+/* Of allocations outside of any function of Python. */
+static int native_stack(struct memray *m, uint64_t number, uint32_t *ret) {
+        struct memray_native *path[MEMRAY_MAX_NATIVE_DEPTH];
+        size_t n = 0;
+        int r = 0;
+
+        for (; number && number <= m->natives.n && n < MEMRAY_MAX_NATIVE_DEPTH; n++) {
+                path[n] = &m->natives.items[number - 1];
+                number = path[n]->parent;
+        }
+        *ret = 0;
+        while (n-- > 0 && r >= 0) {
+                r = place_native(m, path[n]);
+                if (r >= 0)
+                        r = import_trace_stack(m->t, *ret, path[n]->location, ret);
+        }
+        return r < 0 ? err_set_errno(m->reterr, r, "too many call paths") : 0;
+}
+
+/* ---- threads and blocks ------------------------------------------------------------------------- */
+
+static int switch_thread(struct memray *m) {
+        uint64_t handle, *idx;
+        bool is_new;
+        int r = take_bytes(m, &handle, sizeof(handle));
+
+        if (r <= 0)
+                return r;
+        idx = map_put(&m->thread_of, handle, m->threads.n, &is_new);
+        if (is_new)
+                vec_push(&m->threads, (struct memray_thread){.handle = handle});
+        m->thread = &m->threads.items[*idx];
+        return 1;
+}
+
+/* Its name comes before its first allocation. The first thread is there already; others have handles and no number that the system knows: they are
+ * counted. */
+static uint32_t thread_id(struct memray *m) {
+        struct memray_thread *t = m->thread;
+
+        if (!t->is_added && t->handle != m->main_handle)
+                (void)import_trace_add_thread(m->t, (uint32_t)(t - m->threads.items) + 1, t->name,
+                                              &t->id);
+        t->is_added = true;
+        return t->id;
+}
+
+static int put_unmap(struct memray *m, uint64_t begin, uint64_t size) {
+        uint64_t end = begin + size;
+        int r = 0;
+
+        for (size_t i = 0; i < m->mappings.n && r >= 0;) {
+                struct memray_mapping *x = &m->mappings.items[i];
+                uint64_t from = MAX(begin, x->begin), to = MIN(end, x->end);
+
+                if (from < to)
+                        x->left_bytes -= MIN(x->left_bytes, to - from);
+                if (from < to && !x->left_bytes) {
+                        r = import_trace_release(m->t, m->now_ns, thread_id(m), x->begin);
+                        *x = m->mappings.items[--m->mappings.n];
+                        continue;
+                }
+                m->has_partial_unmap |= from < to;
+                i++;
+        }
+        return r;
+}
+
+static int put_event(struct memray *m, uint8_t allocator, uint64_t address, uint64_t size,
+                     uint64_t native) {
+        uint32_t stack = m->thread->stacks.n ? m->thread->stacks.items[m->thread->stacks.n - 1] : 0;
+        int r = 0;
+
+        if (allocator == ALLOCATOR_FREE || allocator == ALLOCATOR_PYMALLOC_FREE)
+                return import_trace_release(m->t, m->now_ns, thread_id(m), address);
+        if (allocator == ALLOCATOR_MUNMAP)
+                return put_unmap(m, address, size);
+        if (!address)
+                return 0;
+        if (m->is_native && !stack)
+                r = native_stack(m, native, &stack);
+        m->drops_native |= native && m->thread->stacks.n;
+        if (r >= 0)
+                r = import_trace_allocate(m->t, m->now_ns, thread_id(m), address, size, stack);
+        if (r >= 0 && allocator == ALLOCATOR_MMAP && size)
+                vec_push(&m->mappings, (struct memray_mapping){address, address + size, size});
+        return r;
+}
+
+static int take_address(struct memray *m, unsigned which, uint64_t *ret) {
+        int r = 1;
+
+        if (which < MEMRAY_N_RECENT) {
+                *ret = m->recent[which];
+                return 1;
+        }
+        r = take_delta(m, &m->last_address);
+        *ret = m->last_address << 3;
+        memmove(&m->recent[1], &m->recent[0], sizeof(m->recent) - sizeof(m->recent[0]));
+        m->recent[0] = *ret;
+        return r;
+}
+
+static int take_event(struct memray *m, uint8_t flags) {
+        uint8_t allocator = flags & 7;
+        uint64_t address = 0, size = 0;
+        bool is_free;
+        int r = take_address(m, flags >> 3 & 15, &address);
+
+        if (r > 0 && !allocator)
+                r = import_input_byte(m->in, &allocator, m->reterr);
+        if (r <= 0)
+                return r;
+        if (!allocator || allocator > ALLOCATOR_MUNMAP)
+                return import_input_refuse(m->in, m->reterr, "%u is no allocator", allocator);
+        is_free = allocator == ALLOCATOR_FREE || allocator == ALLOCATOR_PYMALLOC_FREE;
+        if (m->is_native && !is_free)
+                r = take_delta(m, &m->last_native);
+        if (r > 0 && !is_free)
+                r = take_varint(m, &size);
+        if (r <= 0)
+                return r;
+        if (!m->thread)
+                return refuse_order(m);
+        r = put_event(m, allocator, address, size, m->is_native ? m->last_native : 0);
+        if (r == -ERANGE || r == -EINVAL)
+                return import_input_refuse(m->in, m->reterr, "a block cannot be as it is told");
+        return r < 0 ? r : 1;
+}
+
+static int take_object(struct memray *m, uint8_t flags) {
+        uint64_t address;
+        int r = take_address(m, flags >> 1 & 15, &address);
+
+        if (r > 0 && m->is_native && flags & 1)
+                r = take_delta(m, &m->last_native);
+        return r;
+}
+
+static int take_memory(struct memray *m) {
+        uint64_t rss = 0, ms = 0;
+        int r = take_varint(m, &rss);
+
+        if (r > 0)
+                r = take_varint(m, &ms);
+        if (r <= 0)
+                return r;
+        if (ms > 1ull << 43 || rss > 1ull << 56)
+                return import_input_refuse(m->in, m->reterr, "a time or a size is too large");
+        m->now_ns = MAX(m->now_ns, ms * 1000000);
+        r = import_trace_rss(m->t, m->now_ns, rss);
+        return r < 0 ? r : 1;
+}
+
+static int take_thread_name(struct memray *m) {
+        int r = take_string(m);
+
+        if (r > 0 && m->thread)
+                m->thread->name = arena_strdup(m->arena, str_text(&m->text));
+        return r;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+static int take_record(struct memray *m, uint8_t kind) {
+        if (kind & 128)
+                return take_event(m, kind & 127);
+        if (kind & 64)
+                return push_frame(m);
+        if (kind & 32)
+                return take_object(m, kind & 31);
+        if (kind & 16)
+                return pop_frames(m, (kind & 15u) + 1);
+        switch (kind) {
+        case RECORD_FILLER: return 1;
+        case RECORD_MEMORY: return take_memory(m);
+        case RECORD_NATIVE_FRAME: return add_native(m);
+        case RECORD_MAPS_BEGIN: vec_clear(&m->parts); return 1;
+        case RECORD_MODULE: return add_module(m);
+        case RECORD_THREAD_NAME: return take_thread_name(m);
+        case RECORD_THREAD: return switch_thread(m);
+        case RECORD_CODE: return add_code(m);
+        default: return import_input_refuse(m->in, m->reterr, "%u is no kind of record", kind);
+        }
+}
+
+static int read_records(struct memray *m) {
+        uint8_t kind;
+        int r = 1;
+
+        while (r > 0) {
+                r = import_input_byte(m->in, &kind, m->reterr);
+                if (r > 0 && kind == RECORD_TRAILER) {
+                        m->is_whole = true;
+                        return 0;
+                }
+                if (r > 0)
+                        r = take_record(m, kind);
+        }
+        return r;
+}
+
+static void tell(struct memray *m) {
+        if (!m->is_whole)
+                import_trace_limit(m->t, "The file is cut off, and what is there was read");
+        if (m->drops_native)
+                import_trace_limit(
+                        m->t,
+                        "Call paths are those of Python; native ones are taken where Python has none");
+        if (m->has_partial_unmap)
+                import_trace_limit(
+                        m->t,
+                        "Mappings that were unmapped in parts count until the last part went");
+}
+
+static int read_capture(struct import_input *in, struct import_trace *t, struct err *reterr) {
+        struct memray m = {.in = in, .t = t, .reterr = reterr, .arena = arena_new()};
+        int r = take_head(&m);
+
+        if (r >= 0)
+                r = read_records(&m);
+        if (r >= 0) {
+                tell(&m);
+                import_trace_end(t,
+                                 m.end_ms > m.start_ms
+                                         ? MIN(m.end_ms - m.start_ms, 1ull << 43) * 1000000
+                                         : m.now_ns,
+                                 TRACE_ENDED_UNKNOWN, -1);
+        }
+        for (size_t i = 0; i < m.threads.n; i++)
+                vec_free(&m.threads.items[i].stacks);
+        vec_free(&m.threads);
+        vec_free(&m.codes);
+        vec_free(&m.natives);
+        vec_free(&m.parts);
+        vec_free(&m.mappings);
+        map_done(&m.code_of);
+        map_done(&m.place_of);
+        map_done(&m.thread_of);
+        str_done(&m.text);
+        arena_free(m.arena);
+        return r;
+}
+
+static bool matches(const uint8_t *head, size_t n) {
+        return n > 11 && memcmp(head, "memray", 7) == 0;
+}
+
+const struct import_format import_memray = {
+        .name = "memray",
+        .title = "a memray capture",
+        .lacks =
+                "times that are up to 10 ms off, and, as frees of unknown addresses, those of blocks from before it began",
+        .matches = matches,
+        .read = read_capture,
+};

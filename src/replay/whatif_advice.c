@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* What to do, in one sentence; and what it rests on. */
+#include <math.h>
+
+#include "query/spent_time.h"
+#include "replay/whatif_rows.h"
+
+/* What is worth a change: of the figure itself, of the peak, and at all. */
+#define WORTH 0.05
+#define WORTH_OF_PEAK 0.02
+enum { WORTH_BYTES = 4 << 20 };
+
+struct saving {
+        double peak,
+                end; /* shares of the reference's, 0 where they are not worth it; below 0: it takes more */
+};
+
+static double worth(uint64_t bytes, uint64_t reference_bytes, uint64_t reference_peak_bytes) {
+        double less = whatif_less(bytes, reference_bytes);
+        double change_bytes = fabs((double)reference_bytes - (double)bytes);
+
+        if (fabs(less) < WORTH || change_bytes < WORTH_BYTES ||
+            change_bytes < WORTH_OF_PEAK * (double)reference_peak_bytes)
+                return 0;
+        return less;
+}
+
+static struct saving saving_of(const struct whatif *w, const struct whatif_row *row) {
+        const struct whatif_row *ref = &w->rows.items[w->reference];
+
+        return (struct saving){worth(row->peak_bytes, ref->peak_bytes, ref->peak_bytes),
+                               worth(row->end_bytes, ref->end_bytes, ref->peak_bytes)};
+}
+
+/* Most saved at the peak and at the end together; SIZE_MAX: nothing is worth it. */
+static size_t find_best(const struct whatif *w) {
+        size_t best = SIZE_MAX;
+        double best_score = 0;
+
+        for (size_t i = 0; i < w->rows.n; i++) {
+                struct saving s;
+                double score;
+
+                if (!w->rows.items[i].has_result || i == w->reference)
+                        continue;
+                s = saving_of(w, &w->rows.items[i]);
+                score = s.peak + s.end;
+                if (fmax(s.peak, s.end) > 0 && score > best_score) {
+                        best = i;
+                        best_score = score;
+                }
+        }
+        return best;
+}
+
+static void add_side(const struct whatif_row *row, const struct whatif_row *ref, bool is_peak,
+                     bool is_whole, struct str *to) {
+        uint64_t bytes = is_peak ? row->peak_bytes : row->end_bytes;
+        uint64_t was = is_peak ? ref->peak_bytes : ref->end_bytes;
+        double less = whatif_less(bytes, was);
+        struct unit_text a, b;
+
+        str_addf(to, "%.0f %% %s at the %s", fabs(less) * 100, less > 0 ? "less" : "more",
+                 is_peak ? "peak" : "end");
+        if (!is_whole)
+                return;
+        str_addf(to, " (%s instead of %s with ", unit_bytes(&a, bytes), unit_bytes(&b, was));
+        contender_add_name(ref->contender, to);
+        str_add(to, ")");
+}
+
+static void add_best(const struct whatif *w, size_t best, struct str *to) {
+        const struct whatif_row *row = &w->rows.items[best], *ref = &w->rows.items[w->reference];
+        struct saving s = saving_of(w, row);
+        bool is_peak = s.peak >= s.end;
+        double other = is_peak ? s.end : s.peak;
+
+        contender_add_name(row->contender, to);
+        str_add(to, " would need ");
+        add_side(row, ref, is_peak, true, to);
+        if (other == 0) {
+                str_addf(to, " and about the same at the %s", is_peak ? "end" : "peak");
+        } else {
+                str_add(to, other > 0 ? ", and " : ", but ");
+                add_side(row, ref, !is_peak, false, to);
+        }
+        str_add(to, ".");
+}
+
+static void add_keep(const struct whatif *w, struct str *to) {
+        const struct whatif_row *ref = &w->rows.items[w->reference];
+        struct unit_text live, peak;
+        double most = 0;
+        size_t n = 0;
+
+        for (size_t i = 0; i < w->rows.n; i++) {
+                const struct whatif_row *row = &w->rows.items[i];
+
+                if (!row->has_result)
+                        continue;
+                n++;
+                most = fmax(most, whatif_less(row->peak_bytes, ref->peak_bytes));
+                most = fmax(most, whatif_less(row->end_bytes, ref->end_bytes));
+        }
+        if (n > 1 && most <= WORTH)
+                str_addf(to, "No allocator saves more than %.0f %%: keep %s", WORTH * 100,
+                         ref->contender->allocator);
+        else if (n > 1) /* of a small heap, or of what is left of a large one */
+                str_addf(to, "No allocator saves enough to matter: keep %s",
+                         ref->contender->allocator);
+        else
+                str_addf(to, "Nothing to compare %s with", ref->contender->allocator);
+        str_addf(to, ", which needs %s for %s live at the peak.",
+                 unit_bytes(&peak, ref->peak_bytes), unit_bytes(&live, w->ops.peak_live_bytes));
+}
+
+/* Without a replay: the code whose blocks make the most of the peak. */
+static void add_estimate(const struct whatif *w, struct str *to) {
+        const struct site_estimates *e = &w->estimates;
+        struct frame_stack frames = {0};
+        struct unit_text saved, peak;
+        double share;
+
+        if (!e->n) {
+                str_add(to, "Nothing was live, so nothing can be saved.");
+                return;
+        }
+        share = whatif_less(e->rows[0].gone_peak_bytes, e->peak_bytes) * 100;
+        str_addf(to, "Without the blocks of ");
+        frame_stack_fill(&frames, &w->names, e->rows[0].stack, false);
+        if (frames.shown.n)
+                frame_add_function(to, &w->names,
+                                   &frames.frames.items[frames.shown.items[0].frame_idx],
+                                   frames.shown.items[0].is_task, false, true);
+        else
+                str_add(to, "code without a name");
+        str_addf(to, " the peak would be %s%.0f %% lower: %s%s instead of %s.",
+                 e->is_exact ? "" : "at most ", share, e->is_exact ? "" : "at least ",
+                 unit_weight(&saved, e->rows[0].gone_peak_bytes),
+                 unit_weight(&peak, e->peak_bytes));
+        frame_stack_done(&frames);
+}
+
+void whatif_add_advice(const struct whatif *w, struct str *to) {
+        size_t best;
+
+        if (!w->has_replay) {
+                add_estimate(w, to);
+        } else if (w->reference == SIZE_MAX) {
+                str_add(to,
+                        "The replay under the recorded allocator failed, so there is nothing to compare with.");
+        } else if (!w->ops.n_allocs) {
+                str_add(to,
+                        query_is_blank(w->q)
+                                ? "Nothing of what the program did is in the trace, so there is nothing to replay."
+                                : "The process allocated nothing: there is nothing to replay.");
+        } else if ((best = find_best(w)) != SIZE_MAX) {
+                add_best(w, best, to);
+        } else {
+                add_keep(w, to);
+        }
+}
+
+/* ---- doubts ------------------------------------------------------------------------------------- */
+
+static void add_touching(const struct recorded_ops *o, struct str *to) {
+        struct unit_text a, b;
+
+        /* what makes no difference is not worth a line */
+        if (o->looked_bytes + o->unlooked_bytes < o->peak_live_bytes / 20)
+                return;
+        if (o->looked_bytes)
+                str_addf(
+                        to,
+                        "Of %s allocated in blocks of 64 KiB and more, %s are written, as the recorder's looks at their pages found.\n",
+                        unit_bytes(&a, o->looked_bytes), unit_bytes(&b, o->touched_bytes));
+        if (o->unlooked_bytes)
+                str_addf(
+                        to,
+                        "%s in %sblocks of 64 KiB and more are written wholly, because nobody looked at their pages: the figures may be too high.\n",
+                        unit_bytes(&a, o->unlooked_bytes), o->looked_bytes ? "other " : "");
+}
+
+static void add_left_out(const struct whatif *w, struct str *to) {
+        const struct trace_view *v = query_view(w->q);
+        struct unit_text a, b;
+
+        if (w->ops.n_inherited)
+                str_addf(to, "%s blocks (%s) that the process inherited are allocated first.\n",
+                         unit_count(&a, w->ops.n_inherited),
+                         unit_bytes(&b, w->ops.inherited_bytes));
+        if (w->ops.n_skipped_frees)
+                str_addf(to, "%s frees of blocks that were not recorded are left out.\n",
+                         unit_count(&a, w->ops.n_skipped_frees));
+        for (size_t i = 0; i < v->n_priors; i++)
+                if (v->priors[i].process == w->process) {
+                        str_add(to, "Blocks from before the recording began are not replayed.\n");
+                        break;
+                }
+        if (w->has_other_allocators)
+                str_add(to,
+                        "The program has several allocators: the blocks of all are replayed under one.\n");
+        if (query_n_pids(w->q) > 1)
+                str_addf(
+                        to,
+                        "Other processes of the recording are not replayed: choose one with --process.\n");
+}
+
+void whatif_add_doubts(const struct whatif *w, struct str *to) {
+        if (!w->has_replay)
+                return;
+        add_touching(&w->ops, to);
+        add_left_out(w, to);
+        if (!w->ops.is_exact)
+                str_add(to, "Some events could not be read: the replay lacks them.\n");
+        if (w->ops.n_threads > 1)
+                str_add(to,
+                        "Threads take turns in the recorded order: waiting for locks is not replayed.\n");
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/post_mortem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/post_mortem_facts.h"
+#include "show/view.h"
+#include "trace/recorder_end.h"
+
+enum { MAX_PATH = 40 }; /* bytes; of a longer one the last part is told */
+
+#define NOTABLE_SHARE 0.2 /* of what the group had: then it is told what else was in it */
+#define EARLY_SHARE 0.75  /* of it: a look that found less was long before the end */
+#define ALL_SHARE 0.995
+#define SAME_PACE 0.1    /* apart: what grows is what was just told of */
+#define MARGIN_SHARE 0.1 /* on top of what there was at most */
+
+/* ---- sentences ------------------------------------------------------------------------------------- */
+
+static void add_name(const struct report *r, uint32_t process, struct str *to) {
+        struct str name = {0};
+
+        query_add_process_name(r->q, process, &name);
+        style_add_clean(to, name.n ? str_text(&name) : "a process");
+        str_addf(to, " (pid %u)", r->v->processes[process].start.pid);
+        str_done(&name);
+}
+
+static void add_room(const struct post_mortem *p, struct str *to) {
+        const struct trace_room *x = p->room;
+        struct unit_text a, b;
+
+        if (!x)
+                return;
+        if (!x->version) {
+                str_addf(to, ": the machine has %s, and %s were in use",
+                         unit_bytes(&a, x->of[ROOM_LIMIT]), unit_bytes(&b, x->of[ROOM_USAGE]));
+                return;
+        }
+        str_add(to, ": group ");
+        style_add_clean(to, strlen(x->path) > MAX_PATH ? frame_base(x->path) : x->path);
+        str_addf(to, " allows %s and had %s", unit_bytes(&a, x->of[ROOM_LIMIT]),
+                 unit_bytes(&b, p->had_bytes));
+}
+
+/* Whom, when, and what ran out. */
+static void add_kill(const struct report *r, const struct post_mortem *p, struct str *to) {
+        struct unit_text a;
+
+        switch (p->victim) {
+        case VICTIM_PROCESS:
+                str_add(to, "The kernel killed ");
+                if (p->is_only)
+                        str_add(to, "it");
+                else
+                        add_name(r, p->process, to);
+                str_addf(to, " for lack of memory after %s", unit_duration(&a, p->end_ns));
+                break;
+        case VICTIM_RECORDER:
+                str_addf(to, "The kernel killed silt's recorder%s for lack of memory after %s",
+                         strcmp(p->recorder_end, RECORDER_BOTH_KILLED) == 0 ? " and the program"
+                                                                            : ", not the program,",
+                         unit_duration(&a, p->end_ns));
+                break;
+        default:
+                str_addf(
+                        to,
+                        "The recording breaks off after %s, when memory was nearly full: the recorder was killed, and the program may have been too",
+                        unit_duration(&a, p->end_ns));
+                break;
+        }
+        add_room(p, to);
+        str_add(to, ".");
+        if (p->victim == VICTIM_RECORDER)
+                str_addf(to, " What the program did after that is not recorded%s.",
+                         strcmp(p->recorder_end, RECORDER_BOTH_KILLED) == 0 ? "" : p->recorder_end);
+}
+
+static bool is_growing(const struct post_mortem *p) {
+        return p->has_gain && (double)p->largest_gain_bytes > 0.01 * (double)p->largest_bytes;
+}
+
+/* ": 380 MiB of them (88 %) allocated by f (f.c:41), held by static sessions" */
+static void add_largest(const struct post_mortem *p, const char *how, struct str *to) {
+        struct unit_text a;
+
+        if (!p->stack || !p->function[0])
+                return;
+        if ((double)p->largest_bytes >= ALL_SHARE * (double)p->whole_bytes) {
+                str_addf(to, ", %sall of them", p->largest_bytes < p->whole_bytes ? "nearly " : "");
+        } else {
+                str_addf(to, ", %s of them", unit_bytes(&a, p->largest_bytes));
+                view_add_share(to, (int64_t)p->largest_bytes, p->whole_bytes);
+        }
+        str_addf(to, " %s %s", how, p->function);
+        if (p->place[0])
+                str_addf(to, " (%s)", p->place);
+        if (p->held_by[0])
+                str_addf(to, ", held by %s", p->held_by);
+}
+
+static void add_holding(const struct report *r, const struct post_mortem *p, struct str *to) {
+        const char *about = query_sample_bytes(r->q) ? "about " : "";
+        const char *moment = p->victim == VICTIM_PROCESS ? "At the end" : "By then";
+        struct unit_text a, b;
+
+        if (p->is_mapped) {
+                str_addf(to, " %s it had mapped %s itself", moment, unit_bytes(&a, p->whole_bytes));
+                add_largest(p, "in", to);
+                if (p->live_bytes)
+                        str_addf(to, "; %s%s were in blocks.", about,
+                                 unit_bytes(&b, p->live_bytes));
+                else
+                        str_add(to, "; no block was live.");
+                return;
+        }
+        if (!p->live_bytes) {
+                str_addf(to, " %s no block was live.", moment);
+                return;
+        }
+        str_addf(to, " %s %s%s were live", moment, about, unit_bytes(&a, p->live_bytes));
+        add_largest(p, "allocated by", to);
+        if (is_growing(p))
+                str_addf(to, "; they grew %s/s over the last %s",
+                         unit_bytes(&a, unit_nearest((double)p->largest_gain_bytes * 1e9 /
+                                                     (double)p->over_ns)),
+                         unit_duration(&b, p->over_ns));
+        else if (p->has_gain && p->stack)
+                str_addf(to, "; they did not grow over the last %s", unit_duration(&b, p->over_ns));
+        str_add(to, ".");
+}
+
+/* The whole grows as fast as the largest part of it. */
+static bool is_its_pace(const struct post_mortem *p) {
+        double own = p->has_gain ? (double)p->largest_gain_bytes * 1e9 / (double)p->over_ns : 0;
+
+        return !p->is_mapped && p->stack && p->function[0] && own > 0 &&
+               fabs(own - p->rate) <= SAME_PACE * p->rate;
+}
+
+/* The limit again, at the same pace; NAN: nobody knows. */
+static double longer_s(const struct post_mortem *p) {
+        if (!p->room || p->shape != SHAPE_STEADY || p->rate < 1)
+                return NAN;
+        return (double)p->room->of[ROOM_LIMIT] / p->rate;
+}
+
+static uint64_t needed_bytes(const struct post_mortem *p) {
+        if (!p->room || p->shape != SHAPE_LEVEL || p->live_bytes > p->had_bytes)
+                return 0;
+        return p->had_bytes + unit_nearest(MARGIN_SHARE * (double)p->had_bytes);
+}
+
+/* Where silt's own memory filled the group, the program's need is not what matters. */
+static void add_remedy(struct str *to) {
+        str_add(to,
+                " To record all of it, raise the limit, run silt outside the group, or take samples (--sample).");
+}
+
+static void add_needed(const struct post_mortem *p, struct str *to) {
+        const char *what = p->room && p->room->version ? "The group" : "Memory in use";
+        struct unit_text a, b, c;
+
+        switch (p->shape) {
+        case SHAPE_STEADY:
+                if (!is_its_pace(p))
+                        str_addf(to, " %s grew %s/s over the last %s.", p->room ? what : "It",
+                                 unit_bytes(&a, unit_nearest(p->rate)),
+                                 unit_duration(&b, p->over_ns));
+                if (p->room)
+                        str_addf(
+                                to,
+                                " No limit would do while that goes on: twice as much would have lasted %s longer.",
+                                unit_duration(&c, unit_nearest(longer_s(p) * 1e9)));
+                break;
+        case SHAPE_LEVEL:
+                if (p->room && !needed_bytes(p)) /* the last look was before the jump */
+                        str_addf(
+                                to,
+                                " It allocated faster than silt looked: it needs more than the %s that were live.",
+                                unit_bytes(&a, p->live_bytes));
+                else if (p->room)
+                        str_addf(
+                                to,
+                                " %s had not grown over the last %s: with a margin of a tenth it needs %s.",
+                                what, unit_duration(&b, p->over_ns),
+                                unit_bytes(&a, needed_bytes(p)));
+                break;
+        case SHAPE_STEP:
+                str_addf(
+                        to,
+                        " %s grew by %s within the last %s: how much it would have needed is unknown.",
+                        p->room ? what : "It",
+                        unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
+                        unit_duration(&b, p->over_ns));
+                break;
+        case SHAPE_UNKNOWN: break;
+        }
+}
+
+static bool is_notable(const struct post_mortem *p, uint64_t bytes) {
+        return bytes != ROOM_UNKNOWN &&
+               (double)bytes >= NOTABLE_SHARE * (double)p->last_look->of[ROOM_USAGE];
+}
+
+/* What the group had beside the program's own memory. */
+static void add_beside(const struct post_mortem *p, struct str *to) {
+        const struct trace_room *x = p->last_look;
+        const struct {
+                uint64_t bytes;
+                const char *what;
+        } parts[] = {
+                {x ? x->of[ROOM_SHMEM] : 0, "shared memory and tmpfs"},
+                {x ? x->of[ROOM_FILE] : 0, "cached files"},
+                {x ? x->of[ROOM_KERNEL] : 0, "kernel memory"},
+                {p->others_bytes, "memory of processes that are not recorded"},
+        };
+        struct unit_text a, b;
+        bool is_early;
+        size_t n = 0;
+
+        if (!x || !x->version)
+                return;
+        /* it filled faster than it was looked at: what came since is of unknown kind */
+        is_early = (double)x->of[ROOM_USAGE] < EARLY_SHARE * (double)p->had_bytes;
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                if (is_notable(p, parts[i].bytes))
+                        str_addf(to, "%s %s of %s", n++ ? " and" : " The group's memory included",
+                                 unit_bytes(&a, parts[i].bytes), parts[i].what);
+        if (n && is_early)
+                str_addf(to, " at the last look, when %s of the %s were in use",
+                         unit_bytes(&a, x->of[ROOM_USAGE]), unit_bytes(&b, p->had_bytes));
+        if (n)
+                str_add(to, ".");
+        if (x->of[ROOM_SILT] != ROOM_UNKNOWN && x->of[ROOM_SILT])
+                str_addf(to, " silt's recorder ran in the same group and had %s of it.",
+                         unit_bytes(&a, x->of[ROOM_SILT]));
+}
+
+static void add_others(const struct report *r, const struct post_mortem *p, struct str *to) {
+        if (!p->n_others)
+                return;
+        str_add(to, " The kernel also killed ");
+        for (size_t i = 0; i < MIN(p->n_others, ARRAY_SIZE(p->others)); i++) {
+                str_add(to, i ? ", " : "");
+                add_name(r, p->others[i], to);
+        }
+        if (p->n_others > ARRAY_SIZE(p->others))
+                str_addf(to, " and %zu more", p->n_others - ARRAY_SIZE(p->others));
+        str_add(to, ".");
+}
+
+/* Holders would tell something. */
+static bool is_in_blocks(const struct post_mortem *p) {
+        return !p->is_mapped && p->live_bytes &&
+               (!p->room || (double)p->live_bytes >= NOTABLE_SHARE * (double)p->had_bytes);
+}
+
+static void add_graph(const struct post_mortem *p, struct str *to) {
+        struct unit_text a;
+
+        if (p->graph)
+                str_addf(to, " The graph of holders is of %s: see silt holders.",
+                         unit_duration(&a, p->graph->time_ns));
+        else if (p->why_no_graph && is_in_blocks(p))
+                str_addf(to, " There is no graph of holders: %s.", p->why_no_graph);
+        else if (is_in_blocks(p))
+                str_add(to, " There is no graph of holders: silt run --leaks makes one.");
+}
+
+static void add_line(const struct post_mortem *p, struct str *to) {
+        if (!p->line)
+                return;
+        str_add(to, "The kernel's line: ");
+        style_add_clean(to, p->line);
+}
+
+static void add_all(const struct report *r, const struct post_mortem *p, struct str *to) {
+        add_kill(r, p, to);
+        add_holding(r, p, to);
+        if (p->victim == VICTIM_PROCESS)
+                add_needed(p, to);
+        add_beside(p, to);
+        if (p->victim != VICTIM_PROCESS)
+                add_remedy(to);
+        add_others(r, p, to);
+        add_graph(p, to);
+}
+
+void post_mortem_print(const struct style *s, const struct report *r) {
+        struct post_mortem p;
+        struct str text = {0};
+
+        if (!post_mortem_find(r, s->utf8, &p))
+                return;
+        add_all(r, &p, &text);
+        fputs(s->bold, s->out);
+        style_wrap(s, str_text(&text), 0);
+        fputs(s->plain, s->out);
+        str_clear(&text);
+        add_line(&p, &text);
+        if (text.n)
+                style_wrap(s, str_text(&text), 0);
+        fputc('\n', s->out);
+        str_done(&text);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+static void put_figure(struct json *j, const char *key, uint64_t v) {
+        json_key(j, key);
+        if (v == ROOM_UNKNOWN)
+                json_null(j);
+        else
+                json_uint(j, v);
+}
+
+static void put_text(struct json *j, const char *key, const char *text) {
+        json_key(j, key);
+        if (text && text[0])
+                json_string(j, text);
+        else
+                json_null(j);
+}
+
+static void put_seconds(struct json *j, const char *key, uint64_t ns, bool is_known) {
+        json_key(j, key);
+        if (is_known)
+                json_double(j, (double)ns / 1e9, 6);
+        else
+                json_null(j);
+}
+
+static void put_room(struct json *j, const struct post_mortem *p) {
+        static const struct {
+                const char *key;
+                enum room_figure figure;
+                bool is_before;
+        } figures[] = {{"limit_bytes", ROOM_LIMIT, false},
+                       {"usage_bytes", ROOM_USAGE, true},
+                       {"high_bytes", ROOM_HIGH, true},
+                       {"peak_bytes", ROOM_PEAK, false},
+                       {"swap_limit_bytes", ROOM_SWAP_LIMIT, true},
+                       {"swap_bytes", ROOM_SWAP, true},
+                       {"anon_bytes", ROOM_ANON, true},
+                       {"file_bytes", ROOM_FILE, true},
+                       {"shmem_bytes", ROOM_SHMEM, true},
+                       {"kernel_bytes", ROOM_KERNEL, true},
+                       {"recorder_bytes", ROOM_SILT, true},
+                       {"times_at_limit", ROOM_N_MAX, false},
+                       {"times_at_high", ROOM_N_HIGH, false},
+                       {"kills", ROOM_N_KILLS, false},
+                       {"some_waited_us", ROOM_SOME_US, false},
+                       {"all_waited_us", ROOM_FULL_US, false}};
+
+        json_key(j, "limit");
+        if (!p->room) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_string(j, "kind", p->room->version ? "cgroup" : "machine");
+        put_text(j, "path", p->room->path);
+        json_put_uint(j, "version", p->room->version);
+        for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+                put_figure(j, figures[i].key,
+                           (figures[i].is_before ? p->last_look : p->room)->of[figures[i].figure]);
+        json_put_uint(j, "had_bytes", p->had_bytes);
+        json_end(j);
+}
+
+static void put_largest(struct json *j, const struct post_mortem *p) {
+        json_key(j, "largest");
+        if (!p->stack) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_string(j, "kind", p->is_mapped ? "mappings" : "blocks");
+        put_text(j, "function", p->function);
+        put_text(j, "place", p->place);
+        json_put_uint(j, "bytes", p->largest_bytes);
+        json_put_uint(j, "of_bytes", p->whole_bytes);
+        put_text(j, "held_by", p->held_by);
+        json_key(j, "bytes_per_s");
+        if (p->has_gain)
+                json_double(j, (double)p->largest_gain_bytes * 1e9 / (double)p->over_ns, 1);
+        else
+                json_null(j);
+        json_end(j);
+}
+
+static void put_growth(struct json *j, const struct post_mortem *p) {
+        static const char *const shapes[] = {"unknown", "steady", "level", "step"};
+        double more_s = longer_s(p);
+
+        json_key(j, "growth");
+        json_object(j);
+        json_put_string(j, "shape", shapes[p->shape]);
+        put_seconds(j, "over_s", p->over_ns, p->over_ns);
+        json_key(j, "bytes_per_s");
+        if (p->over_ns)
+                json_double(j, p->rate, 1);
+        else
+                json_null(j);
+        json_end(j);
+        json_key(j, "needed_bytes");
+        if (needed_bytes(p))
+                json_uint(j, needed_bytes(p));
+        else
+                json_null(j);
+        put_seconds(j, "twice_the_limit_lasts_s", isnan(more_s) ? 0 : unit_nearest(more_s * 1e9),
+                    !isnan(more_s));
+}
+
+static void put_graph(struct json *j, const struct post_mortem *p) {
+        json_key(j, "graph");
+        if (p->graph) {
+                json_object(j);
+                put_text(j, "name", p->graph_name);
+                put_seconds(j, "at_s", p->graph->time_ns, true);
+                json_end(j);
+        } else {
+                json_null(j);
+        }
+        put_text(j, "no_graph", p->graph ? NULL : p->why_no_graph);
+}
+
+void post_mortem_put(struct json *j, const struct report *r) {
+        static const char *const victims[] = {"", "process", "recorder", "unknown"};
+        struct post_mortem p;
+        struct str text = {0};
+
+        json_key(j, "post_mortem");
+        if (r->options->is_brief || !post_mortem_find(r, true, &p)) {
+                json_null(j);
+                return;
+        }
+        add_all(r, &p, &text);
+        str_add(&text, p.line ? " " : "");
+        add_line(&p, &text);
+        json_object(j);
+        json_put_string(j, "text", str_text(&text));
+        json_put_string(j, "killed", victims[p.victim]);
+        json_put_uint(j, "pid", r->v->processes[p.process].start.pid);
+        put_seconds(j, "at_s", p.end_ns, true);
+        put_room(j, &p);
+        json_put_uint(j, "live_bytes", p.live_bytes);
+        json_put_uint(j, "mapped_bytes", p.mapped_bytes);
+        put_figure(j, "anon_bytes", p.sampled_ns ? p.anon_bytes : ROOM_UNKNOWN);
+        put_figure(j, "shmem_bytes", p.sampled_ns ? p.shmem_bytes : ROOM_UNKNOWN);
+        put_largest(j, &p);
+        put_growth(j, &p);
+        json_key(j, "also_killed");
+        json_array(j);
+        for (size_t i = 0; i < MIN(p.n_others, ARRAY_SIZE(p.others)); i++)
+                json_uint(j, r->v->processes[p.others[i]].start.pid);
+        json_end(j);
+        put_graph(j, &p);
+        put_text(j, "kernel_line", p.line);
+        put_text(j, "kernel_reason", p.reason);
+        json_end(j);
+        str_done(&text);
+}

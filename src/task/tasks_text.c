@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/units.h"
+#include "task/task_rules.h"
+
+enum {
+        USUAL_ROWS = 20,
+};
+
+/* ---- words --------------------------------------------------------------------------------------------------- */
+
+/* Which of the shown frames spawned them: the innermost. A coroutine's memory is requested by itself, so its caller did. */
+static size_t find_spawner(const struct tasks *t, const struct task_group *x,
+                           const struct frame_stack *s) {
+        const char *type = t->texts.pool.items.items[x->type];
+        size_t n = strlen(type);
+
+        for (size_t i = 0; x->kind == TASK_COROUTINE && n && i < s->shown.n; i++) {
+                const char *function = s->frames.items[s->shown.items[i].frame_idx].function;
+
+                if (strncmp(function, type, n) != 0 || (function[n] != '(' && function[n] != '\0'))
+                        return i;
+        }
+        return 0;
+}
+
+/* x NULL: it is of threads. */
+static bool add_spawn_of(const struct tasks *t, const struct task_group *x, uint32_t stack,
+                         bool utf8, struct str *to) {
+        struct frame_stack s = {0};
+        const struct name_frame *f;
+        bool is_known = false;
+        size_t i;
+
+        frame_stack_fill(&s, &t->names, stack, false);
+        if (s.shown.n) {
+                is_known = true;
+                i = x ? find_spawner(t, x, &s) : 0;
+                f = &s.frames.items[s.shown.items[i].frame_idx];
+                str_add(to, "spawned ");
+                if (f->file[0] && f->line) {
+                        str_add(to, "at ");
+                        frame_add_place(to, f, t->options->is_full);
+                } else {
+                        str_add(to, "by ");
+                        frame_add_function(to, &t->names, f, s.shown.items[i].is_task,
+                                           t->options->is_full, utf8);
+                }
+        }
+        frame_stack_done(&s);
+        return is_known;
+}
+
+bool tasks_add_spawn(const struct tasks *t, const struct task_group *x, bool utf8, struct str *to) {
+        return x->stack != REACH_NO_SITE && add_spawn_of(t, x, x->stack, utf8, to);
+}
+
+bool tasks_add_spawn_of(const struct tasks *t, uint32_t stack, bool utf8, struct str *to) {
+        return add_spawn_of(t, NULL, stack, utf8, to);
+}
+
+/* The function that spawned them; nothing where it is not known, or told already. */
+static void add_spawner(const struct tasks *t, const struct task_group *x, bool utf8,
+                        struct str *to) {
+        struct frame_stack s = {0};
+        size_t i;
+
+        if (x->stack == REACH_NO_SITE)
+                return;
+        frame_stack_fill(&s, &t->names, x->stack, false);
+        i = find_spawner(t, x, &s);
+        if (s.shown.n)
+                frame_add_function(to, &t->names, &s.frames.items[s.shown.items[i].frame_idx],
+                                   s.shown.items[i].is_task, t->options->is_full, utf8);
+        frame_stack_done(&s);
+}
+
+void tasks_add_type(const struct tasks *t, const struct task_group *x, struct str *to) {
+        if (x->type)
+                task_add_type_words(t->texts.pool.items.items[x->type], to);
+        else
+                str_addf(to, "tasks of %s", x->layout->runtime);
+}
+
+/* "3 running, 12 ready and 4,081 waiting" */
+static void add_states(const uint64_t *n_in, struct str *to) {
+        static const enum task_state order[] = {TASK_RUNNING, TASK_READY, TASK_WAITING,
+                                                TASK_FINISHED};
+        struct unit_text n;
+        unsigned n_left = 0;
+        bool is_first = true;
+
+        for (unsigned i = 0; i < ARRAY_SIZE(order); i++)
+                n_left += n_in[order[i]] > 0;
+        for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
+                if (!n_in[order[i]])
+                        continue;
+                n_left--;
+                if (!is_first)
+                        str_add(to, n_left ? ", " : " and ");
+                is_first = false;
+                str_addf(to, "%s %s", unit_count(&n, n_in[order[i]]), task_state_name(order[i]));
+        }
+}
+
+static void add_none(const struct tasks *t, struct str *to) {
+        struct unit_text n;
+
+        str_add(to, "silt found no tasks");
+        if (!t->graph.heap.n_heads)
+                str_add(to, ": no block begins as those of a runtime that it knows do.");
+        else if (t->list.n_nameless)
+                str_addf(
+                        to,
+                        ": %s block%s may be some, but the functions that would tell have no names: symbols are missing.",
+                        unit_count(&n, t->list.n_nameless), unit_s(t->list.n_nameless));
+        else
+                str_add(to, " of a runtime that it knows.");
+}
+
+/* What silt did not understand. */
+static void add_limits(const struct tasks *t, struct str *to) {
+        const struct task_list *l = &t->list;
+        struct unit_text n;
+
+        for (size_t i = 0; i < l->unknown.n; i++)
+                str_addf(
+                        to,
+                        " %s block%s of %s look%s like tasks in a layout that silt does not know: not counted.",
+                        unit_count(&n, l->unknown.items[i].n), unit_s(l->unknown.items[i].n),
+                        l->unknown.items[i].runtime, l->unknown.items[i].n == 1 ? "s" : "");
+        if (t->graph.heap.n_unkept_heads)
+                str_addf(to, " %s further blocks that may be tasks were not looked at.",
+                         unit_count(&n, t->graph.heap.n_unkept_heads));
+}
+
+void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
+        const struct task_list *l = &t->list;
+        const struct task_group *most = NULL;
+        task_finding_list found = {0};
+        bool has_finding;
+        struct unit_text n, bytes, each;
+
+        if (!l->n) {
+                threads_add_sentence(t, utf8, to);
+                if (to->n)
+                        str_add(to, " ");
+                if (t->graph_idx == SIZE_MAX)
+                        str_add(to, "Tasks are not known: the trace has no graph.");
+                else
+                        add_none(t, to);
+                add_limits(t, to);
+                return;
+        }
+        task_findings_tell(t, utf8, &found);
+        has_finding = found.n > 0 && found.items[0].severity != FINDING_NOTE;
+        if (has_finding)
+                str_addf(to, "%s In all ", found.items[0].text);
+        task_findings_done(&found);
+        str_addf(to, "%s task%s", unit_count(&n, l->n), unit_s(l->n));
+        str_addf(to, " in %s: ", unit_bytes(&bytes, l->bytes));
+        add_states(l->n_in, to);
+        if (!has_finding && l->groups.items[0].kind != TASK_OWN)
+                most = &l->groups.items[0];
+        if (most) {
+                str_addf(to, "; %s of them run%s ", unit_count(&n, most->n),
+                         most->n == 1 ? "s" : "");
+                tasks_add_type(t, most, to);
+                str_add(to, ", ");
+                if (tasks_add_spawn(t, most, utf8, to))
+                        str_add(to, ", ");
+                str_addf(to, "%s%s", unit_bytes(&each, most->bytes / most->n),
+                         most->n == 1 ? "" : " each");
+        }
+        str_add(to, ".");
+        add_limits(t, to);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------- */
+
+static void print_count(const struct style *s, uint64_t n, int width) {
+        struct unit_text text;
+
+        fprintf(s->out, " %*s", width, n ? unit_count(&text, n) : "-");
+}
+
+static void print_group(const struct style *s, const struct tasks *t, const struct task_group *x) {
+        struct unit_text bytes, each, age;
+        struct str name = {0}, line = {0};
+
+        print_count(s, x->n, 8);
+        print_count(s, x->n_in[TASK_RUNNING], 8);
+        print_count(s, x->n_in[TASK_READY], 7);
+        print_count(s, x->n_in[TASK_WAITING], 8);
+        print_count(s, x->n_in[TASK_FINISHED], 8);
+        fprintf(s->out, " %9s %9s %9s\n", unit_bytes(&bytes, x->bytes),
+                unit_bytes(&each, x->bytes / x->n),
+                x->oldest_ns == UINT64_MAX ? "-" : unit_duration(&age, x->oldest_ns));
+        if (x->kind == TASK_OWN)
+                str_add(&line, "the runtime itself");
+        else if (!tasks_add_spawn(t, x, s->utf8, &line))
+                str_add(&line, "spawned where silt did not see it");
+        add_spawner(t, x, s->utf8, &name);
+        if (name.n && line.n && x->kind != TASK_OWN)
+                str_addf(&line, " by %s", str_text(&name));
+        str_add(&line, x->kind == TASK_BLOCKING ? "; a blocking call of " : "; runs ");
+        tasks_add_type(t, x, &line);
+        if (x->n_samples)
+                str_addf(&line, ", which took %s of CPU", unit_duration(&age, x->busy_ns));
+        for (uint32_t i = 0; i < x->n_keepers && x->n_in[TASK_FINISHED]; i++) {
+                str_addf(&line, "%s%s", i ? ", " : "; kept by ",
+                         t->texts.pool.items.items[x->keepers[i].text]);
+                if (x->n_keepers > 1)
+                        str_addf(&line, " (%s)", unit_count(&age, x->keepers[i].n_tasks));
+        }
+        fputs("          ", s->out);
+        style_wrap(s, str_text(&line), 10);
+        str_done(&name);
+        str_done(&line);
+}
+
+/* All findings but the one that the sentence begins with. */
+static void print_findings(const struct style *s, const struct tasks *t) {
+        task_finding_list found = {0};
+
+        if (t->list.n)
+                task_findings_tell(t, s->utf8, &found);
+        for (size_t i = 0; i < found.n; i++)
+                if (i || found.items[i].severity == FINDING_NOTE) {
+                        fputs("\n", s->out);
+                        style_wrap(s, found.items[i].text, 0);
+                }
+        task_findings_done(&found);
+}
+
+void tasks_text(FILE *out, const struct tasks *t) {
+        size_t n_top = t->options->is_full ? SIZE_MAX
+                                           : request_n_top(t->options->view.request, USUAL_ROWS);
+        const struct task_list *l = &t->list;
+        struct str text = {0};
+        struct style s;
+
+        style_init(&s, out);
+        tasks_add_sentence(t, s.utf8, &text);
+        style_wrap(&s, str_text(&text), 0);
+        str_done(&text);
+        print_findings(&s, t);
+        if (l->groups.n)
+                fprintf(out, "\n%s %8s %8s %7s %8s %8s %9s %9s %9s%s\n", s.bold, "tasks", "running",
+                        "ready", "waiting", "finished", "bytes", "each", "oldest", s.plain);
+        for (size_t i = 0; i < l->groups.n && i < n_top; i++)
+                print_group(&s, t, &l->groups.items[i]);
+        if (l->groups.n > n_top)
+                fprintf(out, "%10s%zu more: --top\n", "", l->groups.n - n_top);
+        threads_text(&s, t);
+}

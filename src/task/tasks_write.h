@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer of silt tasks, gathered, and its two forms. Inside task/ only. */
+#pragma once
+
+#include "base/json.h"
+#include "show/style.h"
+#include "task/task_list.h"
+#include "task/tasks.h"
+#include "task/thread_list.h"
+
+struct tasks {
+        const struct tasks_options *options;
+        struct frame_names names;
+        struct site_texts texts;
+        size_t graph_idx; /* SIZE_MAX: the trace has none, threads are all that is known */
+        struct held_graph graph;
+        struct task_list list;
+        struct thread_list threads;
+};
+
+void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
+                struct names *names);
+/* By one graph of the trace. */
+int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err *reterr);
+void tasks_done(struct tasks *t);
+
+void tasks_text(FILE *out, const struct tasks *t);
+void tasks_json(FILE *out, const struct tasks *t);
+
+/* Appends what the group runs: "app::serve", else "tasks of tokio". */
+void tasks_add_type(const struct tasks *t, const struct task_group *x, struct str *to);
+/* Appends the first sentence. */
+void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to);
+/* Appends "spawned by serve at server.rs:88"; false: nobody knows. */
+bool tasks_add_spawn(const struct tasks *t, const struct task_group *x, bool utf8, struct str *to);
+/* The same of the call path itself. */
+bool tasks_add_spawn_of(const struct tasks *t, uint32_t stack, bool utf8, struct str *to);
+
+/* Threads, after the tasks. The sentence is empty where there is none beside the first. */
+void threads_add_sentence(const struct tasks *t, bool utf8, struct str *to);
+void threads_text(const struct style *s, const struct tasks *t);
+void threads_json(struct json *j, const struct tasks *t);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "tick/tick_look.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+
+enum { PF_EXITING_BIT = 4 }; /* of the kernel's flags, as ever */
+
+static bool read_file(pid_t pid, pid_t tid, const char *name, char *ret, size_t cap) {
+        char path[80];
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+        return fs_read_text(path, ret, cap) > 0;
+}
+
+/* State and flags of the kernel; false: it is gone. */
+static bool read_stat(pid_t pid, pid_t tid, char *ret_state, unsigned *ret_flags) {
+        char text[512];
+        const char *at;
+
+        if (!read_file(pid, tid, "stat", text, sizeof(text)))
+                return false;
+        at = strrchr(text, ')'); /* a name may hold anything */
+        return at && sscanf(at, ") %c %*d %*d %*d %*d %*d %u", ret_state, ret_flags) == 2;
+}
+
+bool tick_look_is_off(pid_t pid, pid_t tid) {
+        unsigned flags;
+        char state;
+
+        return read_stat(pid, tid, &state, &flags) && strchr("SDTtI", state);
+}
+
+bool tick_look_lives_on(pid_t pid, pid_t tid) {
+        unsigned flags;
+        char state;
+
+        return read_stat(pid, tid, &state, &flags) && !strchr("ZXx", state) &&
+               !(flags & PF_EXITING_BIT);
+}
+
+/* "number arguments sp pc", or "-1 sp pc" outside of a call; "running" else. */
+static bool parse_place(const char *text, uint64_t *ret_sp, uint64_t *ret_pc) {
+        const char *pc = strrchr(text, ' '), *sp = pc;
+        unsigned long long a, b;
+
+        if (!pc)
+                return false;
+        while (sp > text && sp[-1] != ' ')
+                sp--;
+        if (sscanf(sp, "%llx %llx", &a, &b) != 2 || !a || !b)
+                return false;
+        *ret_sp = a;
+        *ret_pc = b;
+        return true;
+}
+
+size_t tick_look_walk(pid_t pid, pid_t tid, struct remote_space *space, uint64_t *ret_pcs,
+                      size_t cap, enum remote_end *ret_end) {
+        char before[256], after[256];
+        struct remote_regs regs = {0};
+        struct remote_stack none = {0};
+        size_t n;
+
+        if (!read_file(pid, tid, "syscall", before, sizeof(before)) ||
+            !parse_place(before, &regs.sp, &regs.pc))
+                return 0;
+        n = remote_walk(space, &regs, &none, ret_pcs, cap, ret_end);
+        if (!read_file(pid, tid, "syscall", after, sizeof(after)) || strcmp(before, after) != 0)
+                return 0;
+        return n;
+}

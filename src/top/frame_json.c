@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+#include "top/frame_text.h"
+
+static void put_bool(struct json *j, const char *key, bool v) {
+        json_key(j, key);
+        json_bool(j, v);
+}
+
+static void put_int(struct json *j, const char *key, int64_t v) {
+        json_key(j, key);
+        json_int(j, v);
+}
+
+static void put_now(struct json *j, const struct model *m) {
+        const struct follower_now *now = &m->now;
+
+        json_put_double(j, "at_s", (double)now->time_ns / 1e9, 6);
+        put_bool(j, "is_over", now->is_over);
+        json_put_string(j, "mode", m->sample_bytes ? "sampled" : "exact");
+        if (m->sample_bytes) {
+                json_put_uint(j, "sample_bytes", m->sample_bytes);
+                json_put_double(j, "live_error_bytes", m->live_error_bytes, 0);
+        }
+        put_bool(j, "attached", m->is_attached_late);
+        json_put_uint(j, "live_bytes", now->live_bytes);
+        json_put_uint(j, "live_blocks", now->live_blocks);
+        json_put_uint(j, "peak_live_bytes", now->peak_bytes);
+        json_key(j, "rss_bytes");
+        if (now->has_rss)
+                json_uint(j, now->rss_bytes);
+        else
+                json_null(j);
+        json_put_uint(j, "allocations", now->n_allocs);
+        json_put_uint(j, "frees", now->n_frees);
+        json_put_uint(j, "bytes_allocated", now->alloc_bytes);
+        json_put_uint(j, "failed_allocations", now->n_failed);
+        json_put_uint(j, "lost_events", now->n_lost);
+        json_put_uint(j, "unwritten_events", query_view(m->q)->n_unwritten_events);
+        json_put_double(j, "silent_s", (double)now->silent_ns / 1e9, 3);
+        json_put_double(j, "window_s", (double)now->window_ns / 1e9, 6);
+        json_put_double(j, "allocations_per_s", now->allocs_per_s, 3);
+        json_put_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3);
+        json_put_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3);
+}
+
+/* null: nobody looks at it */
+static void put_cpus(struct json *j, const struct model *m, uint64_t ns) {
+        json_key(j, "cpus");
+        if (m->cpu_ns && m->now.window_ns)
+                json_double(j, (double)ns / (double)m->now.window_ns, 4);
+        else
+                json_null(j);
+}
+
+static void put_group(struct json *j, const struct model *m, size_t at) {
+        const struct query_group *g = &m->groups->rows[at];
+        struct str name = {0};
+
+        json_object(j);
+        model_add_name(m, g, true, &name);
+        json_put_string(j, "name", str_text(&name));
+        str_done(&name);
+        json_put_string(j, "function", g->frame.function);
+        json_put_string(j, "module", g->frame.module);
+        json_put_string(j, "file", g->frame.file);
+        json_put_uint(j, "line", g->frame.line);
+        put_int(j, "live_bytes", g->self.end_bytes);
+        put_int(j, "live_blocks", g->self.end_blocks);
+        if (m->sample_bytes)
+                json_put_double(j, "live_error_bytes", query_figures_error(&g->self, QUERY_END), 0);
+        put_int(j, "growth_bytes", g->self.end_bytes - g->self.begin_bytes);
+        json_put_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3);
+        json_put_double(j, "bytes_allocated_per_s", model_per_s(m, (double)g->self.alloc_bytes), 3);
+        put_cpus(j, m, m->cpu_ns ? m->cpu_ns[at] : 0);
+        json_end(j);
+}
+
+static void put_process(struct json *j, const struct model *m, const struct model_process *p) {
+        json_object(j);
+        json_put_uint(j, "pid", query_view(m->q)->processes[p->process].start.pid);
+        json_put_string(j, "name", query_process_name(m->q, p->process));
+        put_bool(j, "is_alive", p->is_alive);
+        json_put_uint(j, "live_bytes", p->live_bytes);
+        json_key(j, "rss_bytes");
+        if (p->has_rss)
+                json_uint(j, p->rss_bytes);
+        else
+                json_null(j);
+        put_int(j, "growth_bytes", p->growth_bytes);
+        json_put_double(j, "allocations_per_s", p->allocs_per_s, 3);
+        json_end(j);
+}
+
+void frame_json_write(FILE *out, const struct model *m) {
+        struct str sentence = {0};
+        struct json j;
+
+        json_init(&j, out);
+        json_object(&j);
+        json_put_string(&j, "schema", "silt.top/1");
+        model_add_sentence(m, &sentence);
+        json_put_string(&j, "sentence", str_text(&sentence));
+        str_done(&sentence);
+        json_key(&j, "tasks");
+        if (m->tasks.n)
+                json_string(&j, m->tasks.bytes);
+        else
+                json_null(&j);
+        put_now(&j, m);
+        put_cpus(&j, m, m->all_cpu_ns);
+        json_put_string(&j, "by", query_by_name(m->ask.by));
+        json_put_uint(&j, "rows", m->groups->n);
+        json_key(&j, "top");
+        json_array(&j);
+        for (size_t i = 0; i < MIN(m->groups->n, (size_t)FRAME_MAX_ROWS); i++)
+                put_group(&j, m, i);
+        json_end(&j);
+        json_key(&j, "processes");
+        json_array(&j);
+        for (size_t i = 0; i < m->n_processes; i++)
+                put_process(&j, m, &m->processes[i]);
+        json_end(&j);
+        json_end(&j);
+}

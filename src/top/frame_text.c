@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "top/frame_text.h"
+
+#include <math.h>
+
+#include "base/units.h"
+#include "show/style.h"
+
+enum { N_ROWS = 10, MAX_NAME_CELLS = 60 };
+
+static void write_head(FILE *out, const struct follower_now *now) {
+        struct unit_text time, live, peak, rss, rate, allocs;
+
+        fprintf(out, "at %s: heap %s (peak %s)  resident %s  allocates %s/s in %s/s calls\n",
+                unit_duration(&time, now->time_ns), unit_bytes(&live, now->live_bytes),
+                unit_bytes(&peak, now->peak_bytes),
+                now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown",
+                unit_bytes(&rate, unit_nearest(now->alloc_bytes_per_s)),
+                unit_count(&allocs, unit_nearest(now->allocs_per_s)));
+}
+
+static void write_row(FILE *out, const struct model *m, const struct style *s, size_t at) {
+        const struct query_group *g = &m->groups->rows[at];
+        struct unit_text live, growth, rate;
+        char cpu[16] = "";
+        struct str name = {0}, text = {0};
+
+        model_add_name(m, g, s->utf8, &name);
+        style_add_cut(s, &text, str_text(&name), MAX_NAME_CELLS);
+        if (m->cpu_ns)
+                snprintf(cpu, sizeof(cpu), " %6.1f %%", 100 * model_cpus(m, at));
+        fprintf(out, "%10s %10s %12s%s  %s\n",
+                unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
+                unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes),
+                unit_count(&rate, unit_nearest(model_per_s(m, (double)g->self.n_allocs))), cpu,
+                str_text(&text));
+        str_done(&name);
+        str_done(&text);
+}
+
+void frame_text_write(FILE *out, const struct model *m) {
+        struct str sentence = {0};
+        struct style s;
+
+        style_init(&s, out);
+        model_add_sentence(m, &sentence);
+        style_wrap(&s, str_text(&sentence), 0);
+        fputc('\n', out);
+        str_done(&sentence);
+        write_head(out, &m->now);
+        fprintf(out, "%10s %10s %12s%s  %s\n", "live", "growth", "allocs/s",
+                m->cpu_ns ? "      CPU" : "", m->cpu_ns ? "function" : "allocated by");
+        for (size_t i = 0; i < MIN(m->groups->n, (size_t)N_ROWS); i++)
+                write_row(out, m, &s, i);
+        fputc('\n', out);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* All that one frame of silt top shows, asked of the follower at once: every figure is of the same moment. */
+#pragma once
+
+#include "base/str.h"
+#include "live/follower.h"
+#include "show/frame.h"
+#include "top/timeline_past.h"
+
+enum model_sort {
+        MODEL_BY_LIVE,
+        MODEL_BY_GROWTH,
+        MODEL_BY_CHURN, /* allocations in the window */
+        MODEL_BY_BYTES, /* allocated in the window */
+        MODEL_BY_CPU,   /* time its own code ran in the window, where that is recorded */
+        MODEL_N_SORTS,
+};
+enum query_metric model_metric(enum model_sort sort);
+
+enum { MODEL_MAX_COLUMNS = 512, MODEL_MAX_PROCESSES = 256 };
+
+struct model_ask {
+        enum query_by by; /* site, function, line, module, component */
+        enum model_sort sort;
+        const char *filter; /* functions on call paths that have this in their name; "": all */
+        size_t n_columns;   /* of the timeline, at most MODEL_MAX_COLUMNS */
+        const struct timeline_past *past; /* NULL: none */
+};
+
+struct model_process {
+        uint32_t process;
+        bool is_alive, has_rss;
+        uint64_t live_bytes, rss_bytes;
+        double allocs_per_s;
+        int64_t growth_bytes;
+};
+
+struct model {
+        struct follower_now now;
+        struct model_ask ask; /* without the filter */
+        struct str filter;
+        struct query *q; /* the follower's */
+        struct frame_names names;
+        uint64_t sample_bytes; /* 0: every event is in it */
+        double live_error_bytes;
+        bool is_attached_late;       /* it ran before it was recorded */
+        struct query_answer *answer; /* of the window, filtered */
+        struct query_groups *groups;
+        uint64_t *cpu_ns; /* of the groups, in the window; NULL: nobody looks at the CPU */
+        uint64_t all_cpu_ns, hot_cpu_ns;
+        struct str hot; /* the function that ran most, for hot_cpu_ns */
+        struct query_column columns[MODEL_MAX_COLUMNS]; /* of the last minutes, past included */
+        size_t n_columns;
+        uint64_t columns_span_ns;                            /* up to now */
+        struct model_process processes[MODEL_MAX_PROCESSES]; /* most live first */
+        size_t n_processes, n_all_processes;
+        uint32_t process; /* whose figures these are; QUERY_ALL */
+        /* What tasks did in the newest graph; "" none. Read when there is another graph, and kept from frame to frame */
+        struct str tasks;
+        size_t n_graphs;
+};
+
+/* On failure the model is empty: no groups, no answer. */
+int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
+               struct err *reterr);
+void model_done(struct model *m);
+
+/* What it shows, for a recording that comes after this one. */
+void model_keep_timeline(const struct model *m, struct timeline_past *ret);
+
+double model_per_s(const struct model *m, double in_window);
+/* CPUs that a group kept busy, on average over the window. */
+double model_cpus(const struct model *m, size_t group_idx);
+/* The sentence a frame begins with: what it holds, what that does, who is behind it, and what silt did not see. */
+void model_add_sentence(const struct model *m, struct str *to);
+/* What a group is called; `utf8`: in which letters. */
+void model_add_name(const struct model *m, const struct query_group *g, bool utf8, struct str *to);

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""silt tasks, of coroutines of C++ (coroutine_frames.cc) as GCC and clang make them."""
+
+import os
+import shutil
+
+from harness.answer import parse
+from harness.cases import skip
+from harness.process import run
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "coroutine_frames.cc")
+
+
+def line_of(mark):
+    with open(SOURCE) as f:
+        return 1 + next(i for i, text in enumerate(f) if text.rstrip().endswith("// " + mark))
+
+
+def check(t, compiler, level):
+    if not shutil.which(compiler):
+        skip(f"there is no {compiler}")
+    program, trace = t.path(f"{compiler}{level}"), t.path(f"{compiler}{level}.silt")
+    r = run([compiler, "-std=c++20", "-g", level, SOURCE, "-o", program])
+    if r.code != 0 and "coroutine" in r.errors:
+        skip(f"{compiler} knows no coroutines")
+    assert r.code == 0, r.errors
+    n_suspended, n_ended = t.chance.randint(20, 300), t.chance.randint(300, 900)
+    r = t.silt.record(trace, [program, str(n_suspended), str(n_ended)], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    r = t.silt.command("tasks", trace, "--json")
+    assert r.code == 0, r.errors
+    answer = parse(r.text)
+    assert (answer["tasks"], answer["waiting"], answer["finished"]) == (n_suspended + n_ended, n_suspended, n_ended), answer
+    groups = {g["runs"]: g for g in answer["groups"]}
+    assert sorted(groups) == ["app::request", "app::session"], sorted(groups)
+    for name, mark in (("app::session", "sessions"), ("app::request", "requests")):
+        g = groups[name]
+        assert g["kind"] == "coroutine" and g["spawned"] == f"spawned at coroutine_frames.cc:{line_of(mark)}", g
+        assert "kept" in g["kept_by"][0]["name"] or "push_back" in g["kept_by"][0]["name"], g["kept_by"]
+    assert groups["app::session"]["bytes"] >= 400 * n_suspended, groups["app::session"]
+
+
+def test_gcc(t):
+    check(t, "g++", "-O0")
+    check(t, "g++", "-O2")
+
+
+def test_clang(t):
+    check(t, "clang++", "-O0")
+    check(t, "clang++", "-O2")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Programs that nobody here wrote, exported to every format with a reader at hand: the reader's figures are silt's. The table of
+docs/formats.md, "Compared", is this test's: it writes it to formats.md in the build directory."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import sqlite3
+
+from cases.export_tables import raw
+from cases.export_viewers import JSON, SQL, dh_view, export, heaptrack_sum, run
+
+CC = """
+#include <map>
+#include <string>
+#include <vector>
+template <int N> struct Box { std::map<std::string, std::vector<int>> held; int get() { return Box<N - 1>().get() + (int)held.size(); } };
+template <> struct Box<0> { int get() { return 0; } };
+int main() { return Box<40>().get(); }
+"""
+
+RUST = """
+use std::collections::HashMap;
+fn main() {
+    let mut kept: HashMap<String, Vec<u64>> = HashMap::new();
+    for i in 0..20000u64 { kept.entry(format!("key {}", i % 700)).or_default().push(i); }
+    let joined: Vec<String> = kept.iter().map(|(k, v)| format!("{} {}", k, v.len())).collect();
+    println!("{}", joined.len());
+}
+"""
+
+
+def programs(t):
+    sql, cc, rust = t.path("a.sql"), t.path("a.cc"), t.path("a.rs")
+    for path, text in ((sql, "create table t(a integer primary key, b text);\nbegin;\n" + SQL), (cc, CC), (rust, RUST)):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+    yield "sqlite3, 1,500 rows and 40 questions", ["sqlite3", ":memory:", f".read {sql}"]
+    yield "python3, JSON there and back", ["/usr/bin/python3", "-c", JSON]
+    if shutil.which("rustc"):
+        run(["rustc", "-g", "-O", rust, "-o", t.path("rust")])
+        yield "Rust, a hash map of vectors", [t.path("rust")]
+    compiler = run(["g++", "-print-prog-name=cc1plus"]).stdout.strip()
+    if os.path.exists(compiler):
+        yield "cc1plus, templates of maps", [compiler, "-quiet", "-imultiarch", run(["g++", "-print-multiarch"]).stdout.strip(), "-D_GNU_SOURCE", cc, "-o", t.path("a.s")]
+    if shutil.which("redis-server") and shutil.which("redis-cli"):
+        port = str(20000 + os.getpid() % 20000)
+        script = f"redis-server --port {port} --save '' --daemonize no & for i in $(seq 100); do redis-cli -p {port} ping >/dev/null 2>&1 && break; sleep 0.05; done; " \
+                 f"(for i in $(seq 3000); do echo set key:$i value:$i; echo hset hash:$((i % 50)) f$i $i; done) | redis-cli -p {port} >/dev/null; redis-cli -p {port} shutdown nosave; wait"
+        yield "redis-server, 6,000 commands", ["/bin/sh", "-c", script]
+
+
+def process_of(got, name):
+    """The one of several that is meant: redis-server and no redis-cli. Programs of one file differ by what they are called."""
+    named = [p for p in got["processes"] if p["command"] and os.path.basename(p["command"][0]).startswith(name)]
+    return max(named, key=lambda p: p["totals"]["allocations"], default=None)
+
+
+# ---- what each reader says: [allocations, bytes, temporary, peak bytes, peak blocks, end bytes, end blocks], None: it does not ----------
+
+
+def by_heaptrack(t, trace, options):
+    out = export(t, trace, "heaptrack", *options)
+    text = run(["heaptrack_print", "-f", out, "-p", "0", "-a", "0", "-T", "0"]).stdout
+    return [int(re.search(r"calls to allocation functions: (\d+)", text)[1]), None,
+            int(re.search(r"temporary memory allocations: (\d+)", text)[1]), heaptrack_sum(t, out, "peak"), None,
+            heaptrack_sum(t, out, "leaked"), None]
+
+
+def by_massif(t, trace, options):
+    text = run(["ms_print", "--threshold=0", export(t, trace, "massif", *options)]).stdout
+    live = [int(x.replace(",", "")) for x in re.findall(r"^ *\d+ +[\d.,]+ +([\d,]+) +[\d,]+ +0 +0$", text, re.M)]
+    return [None, None, None, max(live), None, live[-1], None]
+
+
+def by_dhat(t, trace, options):
+    view = dh_view(t, export(t, trace, "dhat", *options))
+    return view and [view["tbk"], view["tb"], None, view["gb"], view["gbk"], view["eb"], view["ebk"]]
+
+
+def by_callgrind(t, trace, options):
+    text = run(["callgrind_annotate", "--auto=no", "--threshold=100", export(t, trace, "callgrind", *options)]).stdout
+    line = [x for x in text.splitlines() if "PROGRAM TOTALS" in x][0]
+    got = [int(x.replace(",", "")) for x in re.findall(r"([\d,]+)(?: \([\d. ]+%\))? ", line)]
+    return [got[1], got[0], *got[2:]]
+
+
+def by_jeprof(t, trace, options):
+    out = export(t, trace, "jeprof", "--by", "end", *options)
+
+    def ask(what):
+        text = run(["jeprof", "--text", "--show_bytes", f"--{what}", "/bin/true", out]).stdout
+        return int(re.search(r"Total: (\d+)", text)[1]) if text.strip() else 0  # of nothing it says nothing
+    return [ask("alloc_objects"), ask("alloc_space"), None, None, None, ask("inuse_space"), ask("inuse_objects")]
+
+
+def by_pprof(t, trace, options):
+    sums = raw(export(t, trace, "pprof", *options))[0]
+    return [sums["alloc_objects"], sums["alloc_space"], None, None, None, sums["inuse_space"], sums["inuse_objects"]]
+
+
+def by_speedscope(t, trace, options):
+    with open(export(t, trace, "speedscope", *options), encoding="utf-8") as f:
+        sums = {p["name"]: sum(p["weights"]) for p in json.load(f)["profiles"]}
+    return [sums["allocations"], sums["bytes allocated"], sums["temporary allocations"], sums["live at the peak"], None,
+            sums.get("live at the end", 0), None]
+
+
+def by_csv(t, trace, options):
+    with open(export(t, trace, "csv", *options), newline="", encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    return [sum(int(row[k]) for row in rows) for k in ("allocations", "allocated_bytes", "temporary", "peak_bytes", "peak_blocks", "end_bytes", "end_blocks")]
+
+
+def by_sqlite(t, trace, options):
+    with sqlite3.connect(export(t, trace, "sqlite", *options)) as db:
+        return list(db.execute("select sum(allocations), sum(allocated_bytes), sum(temporary), sum(peak_bytes), sum(peak_blocks), "
+                               "sum(end_bytes), sum(end_blocks) from sites").fetchone())
+
+
+READERS = {"heaptrack_print": by_heaptrack, "ms_print": by_massif, "dh_view": by_dhat, "callgrind_annotate": by_callgrind, "jeprof": by_jeprof,
+           "go tool pprof": by_pprof, "speedscope's file": by_speedscope, "csv": by_csv, "sqlite3": by_sqlite}
+FIGURES = ("allocations", "bytes_allocated", "temporary_allocations", "peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks")
+
+
+def test_readers_have_silts_figures(t):
+    rows, n = [], 0
+    for name, argv in programs(t):
+        trace = t.path("t.silt")
+        r = t.silt.record(trace, argv, ["-f"])
+        assert r.code == 0, (name, r.errors)
+        got, why = t.silt.report(trace)
+        assert got, why
+        process = process_of(got, name.split(",")[0]) if len(got["processes"]) > 1 else None
+        options = ["--process", f"{process['pid']}.{process['image']}"] if process else []
+        ours = [(process or got)["totals"][k] for k in FIGURES]
+        equal_in = []
+        for reader, ask in READERS.items():
+            if ask is by_jeprof and name.startswith("cc1plus") and not t.context.is_soak:
+                continue  # a minute of Perl
+            theirs = ask(t, trace, options)
+            if theirs is None:
+                continue
+            for figure, a, b in zip(FIGURES, theirs, ours):
+                assert a is None or a == b, f"{name}: {figure}: {reader} has {a}, silt {b}"
+                n += a is not None
+            equal_in.append(reader)
+        rows.append(f"| {name} | {ours[0]:,} | {ours[2]:,} | {ours[3]:,} | {ours[5]:,} | {', '.join(equal_in)} |")
+    with open(os.path.join(t.context.build_dir, "formats.md"), "w", encoding="utf-8") as f:
+        f.write("| program | allocations | temporary | peak, bytes | end, bytes | equal in |\n| --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n")
+    t.notes.append(f"{len(rows)} programs, {n} figures of {len(READERS)} readers")

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Exports that are tables and profiles: what comes out adds up to the figures of `silt report --json`."""
+
+import csv
+import json
+import os
+import re
+import sqlite3
+
+from harness.answer import parse
+from harness.peers import peers
+from harness.process import run
+
+# The distribution's comes with its tools built; others build them first, each time.
+GO = "/usr/bin/go" if os.path.exists("/usr/bin/go") else "go"
+
+COUNTER = """
+#include <stdlib.h>
+static void *kept[3000];
+static inline __attribute__((always_inline)) void *inner(int n) { return malloc(n); }
+__attribute__((noinline)) static void *keep(int n) { return inner(n); }
+__attribute__((noinline)) static void churn(int n) { free(inner(n)); }
+int main(void) {
+        for (int i = 0; i < 3000; i++) { kept[i] = keep(i % 300 + 1); if (i % 3 == 0) churn(i + 1); }
+        for (int i = 0; i < 1500; i++) free(kept[i]);
+        kept[2999] = realloc(kept[2999], 70000);
+        return 0;
+}
+"""
+
+
+def recorded(t):
+    program = t.path("counter")
+    with open(program + ".c", "w") as f:
+        f.write(COUNTER)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", program + ".c", "-o", program])
+    assert r.code == 0, r.errors
+    r = t.silt.record(t.path("t.silt"), [program], ["-f"])
+    assert r.code == 0, r.errors
+    return t.path("t.silt")
+
+
+def totals(t, trace, *options):
+    r = t.silt.command("report", "--json", trace, *options)
+    assert r.code == 0, r.errors
+    return parse(r.stdout)["totals"]
+
+
+def export(t, trace, name, *options):
+    out = t.path("out." + name)
+    r = t.silt.command("export", trace, "--format", name, "-f", "-o", out, *options)
+    assert r.code == 0, r.errors
+    return out
+
+
+def check_columns(rows, figures):
+    for column, figure in (("allocations", "allocations"), ("allocated_bytes", "bytes_allocated"), ("frees", "frees"),
+                           ("peak_bytes", "peak_live_bytes"), ("peak_blocks", "peak_live_blocks"),
+                           ("end_bytes", "end_live_bytes"), ("end_blocks", "end_live_blocks"),
+                           ("temporary", "temporary_allocations"), ("reallocations", "reallocations")):
+        got = sum(int(row[column]) for row in rows)
+        assert got == figures[figure], f"{column}: {got}, silt report has {figures[figure]}"
+
+
+def test_a_cut_trace_says_so(t):
+    trace = recorded(t)
+    with open(trace, "rb") as f:
+        whole = f.read()
+    with open(trace, "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    r = t.silt.command("export", trace, "--format", "csv", "-f", "-o", t.path("cut.csv"))
+    assert r.code == 0 and "is incomplete, and so is what was written: " in r.errors, r.errors
+    with open(trace, "wb") as f:
+        f.write(whole)
+    r = t.silt.command("export", trace, "--format", "csv", "-f", "-o", t.path("cut.csv"))
+    assert r.code == 0 and "incomplete" not in r.errors, r.errors
+
+
+def test_csv(t):
+    trace = recorded(t)
+    with open(export(t, trace, "csv"), newline="") as f:
+        rows = list(csv.DictReader(f))
+    check_columns(rows, totals(t, trace))
+    assert rows[0].keys() >= {"function", "file", "line", "module", "stack", "start_bytes", "freed_bytes"}
+    assert any(row["function"] == "inner" and row["stack"].split(";")[-2:] == ["keep", "inner"] for row in rows), rows
+
+
+def test_json_lines(t):
+    trace = recorded(t)
+    with open(export(t, trace, "json")) as f:
+        lines = [json.loads(line) for line in f]
+    kinds = [line["type"] for line in lines]
+    assert kinds == sorted(kinds, key=("trace", "site", "event").index) and kinds.count("trace") == 1
+    figures = totals(t, trace)
+    check_columns([line for line in lines if line["type"] == "site"], figures)
+    live, sites = {}, {line["site"] for line in lines if line["type"] == "site"}
+    for event in (line for line in lines if line["type"] == "event"):
+        assert event["site"] in sites, event
+        if event["op"] == "realloc":
+            assert live.pop(event["old_block"]) == event["old_bytes"], event
+        if event["op"] == "free":
+            assert live.pop(event["block"]) == event["bytes"], event
+        else:
+            live[event["block"]] = event["bytes"]
+    assert (len(live), sum(live.values())) == (figures["end_live_blocks"], figures["end_live_bytes"])
+
+
+def test_sqlite(t):
+    trace = recorded(t)
+    db = sqlite3.connect(export(t, trace, "sqlite"))
+    db.row_factory = sqlite3.Row
+    figures = totals(t, trace)
+    assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    check_columns(db.execute("SELECT * FROM sites").fetchall(), figures)
+    made = db.execute("SELECT count(*), sum(bytes) FROM events WHERE op <> 'free'").fetchone()
+    assert tuple(made) == (figures["allocations"], figures["bytes_allocated"]), tuple(made)
+    site = db.execute("SELECT stack FROM sites WHERE function = 'inner' ORDER BY end_bytes DESC LIMIT 1").fetchone()[0]
+    path = [row[0] for row in db.execute("SELECT function FROM call_paths WHERE site = ? ORDER BY level, depth", (site,))]
+    assert "keep" in path and path.index("inner") < path.index("keep") < path.index("main"), path
+    assert db.execute("SELECT sum(end_bytes) FROM functions").fetchone()[0] == figures["end_live_bytes"]
+
+
+def test_speedscope(t):
+    trace = recorded(t)
+    with open(export(t, trace, "speedscope")) as f:
+        got = json.load(f)
+    figures = totals(t, trace)
+    wanted = {"live at the peak": "peak_live_bytes", "live at the end": "end_live_bytes",
+              "bytes allocated": "bytes_allocated", "allocations": "allocations",
+              "temporary allocations": "temporary_allocations"}
+    assert {p["name"] for p in got["profiles"]} == set(wanted)
+    for p in got["profiles"]:
+        assert sum(p["weights"]) == p["endValue"] == figures[wanted[p["name"]]], p["name"]
+        assert len(p["weights"]) == len(p["samples"])
+        assert all(0 <= i < len(got["shared"]["frames"]) for sample in p["samples"] for i in sample)
+    names = [[got["shared"]["frames"][i]["name"] for i in sample] for sample in got["profiles"][0]["samples"]]
+    assert any(path[-2:] == ["keep", "inner"] for path in names), names
+
+
+def raw(path):
+    """Types, sums and samples, as Go's own program reads them."""
+    r = run([GO, "tool", "pprof", "-symbolize=none", "-raw", path])
+    assert r.code == 0, r.errors
+    lines = r.stdout.decode().split("\n")
+    at = lines.index("Samples:")
+    types = [x.split("/")[0] for x in lines[at + 1].split()]
+    sums = dict.fromkeys(types, 0)
+    for line in lines[at + 2:lines.index("Locations")]:
+        m = re.match(r"^\s*((?:-?\d+\s+)*-?\d+): ", line)
+        for name, value in zip(types, m[1].split() if m else []):
+            sums[name] += int(value)
+    return sums, r.stdout.decode()
+
+
+def test_pprof(t):
+    trace = recorded(t)
+    for by in ("end", "peak"):
+        sums, text = raw(export(t, trace, "pprof", "--by", by))
+        figures = totals(t, trace)
+        assert sums == {"alloc_objects": figures["allocations"], "alloc_space": figures["bytes_allocated"],
+                        "inuse_objects": figures[f"{by}_live_blocks"], "inuse_space": figures[f"{by}_live_bytes"]}, sums
+        assert re.search(r"inner \S*counter\.c.*\n\s+keep \S*counter\.c", text), text
+        assert re.search(r"^1: 0x5\S+ \S*/counter [0-9a-f]{16,} ", text, re.M), text
+
+
+DECODER = """
+const { Profile } = require("pprof-format");
+const p = Profile.decode(require("zlib").gunzipSync(require("fs").readFileSync(process.argv[2])));
+const sums = {};
+p.sampleType.forEach((type, i) => {
+        sums[p.stringTable.strings[Number(type.type)]] = p.sample.reduce((sum, s) => sum + Number(s.value[i]), 0);
+});
+console.log(JSON.stringify(sums));
+"""
+
+
+def test_pprof_in_the_decoder_of_npm(t):
+    trace, script = recorded(t), os.path.join(peers(t), "decode.js")
+    with open(script, "w") as f:
+        f.write(DECODER)
+    r = run(["node", script, export(t, trace, "pprof")])
+    assert r.code == 0, r.errors
+    figures = totals(t, trace)
+    assert json.loads(r.text) == {"alloc_objects": figures["allocations"], "alloc_space": figures["bytes_allocated"],
+                                  "inuse_objects": figures["end_live_blocks"],
+                                  "inuse_space": figures["end_live_bytes"]}, r.text
+
+
+def test_pprof_in_a_window(t):
+    trace = recorded(t)
+    sums, _ = raw(export(t, trace, "pprof", "--at", "@peak"))
+    figures = totals(t, trace, "--at", "@peak")
+    assert sums["inuse_space"] == figures["end_live_bytes"] and sums["alloc_space"] == figures["bytes_allocated"]
+
+
+def test_pprof_there_and_back(t):
+    trace = recorded(t)
+    out = export(t, trace, "pprof")
+    again = t.path("again.pb.gz")
+    r = t.silt.command("export", out, "--format", "pprof", "-f", "-o", again)
+    assert r.code == 0, r.errors
+    first, second = top(out), top(again)
+    assert first == second and first, (first, second)
+
+
+def top(path):
+    got = []
+    for index in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space"):
+        r = run([GO, "tool", "pprof", "-symbolize=none", "-traces", f"-sample_index={index}", path])
+        assert r.code == 0, r.errors
+        traces = r.stdout.decode().split("-----------+")[1:]
+        got.append(sorted(traces))
+    return got

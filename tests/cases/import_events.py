@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""`silt import` of recordings with single events: heaptrack, mtrace and ltrace as those programs write them, with their own figures;
+memray and bytehound in files written here after their formats."""
+
+import gzip
+import os
+import re
+import shutil
+import struct
+import subprocess
+
+from harness.cases import skip
+
+UNITS = {"B": 1, "K": 1000, "M": 10**6, "G": 10**9}
+SQL = ("create table a(x,y); with recursive c(n) as (select 1 union all select n+1 from c where n<2000) insert into a select n, hex(randomblob(20)) from c;"
+       "create index i on a(y); select count(*) from a")
+PYTHON = "import json, threading\nd = [bytearray(i * 37 % 5000) for i in range(3000)]\ndel d[::2]\njson.dumps({str(i): i for i in range(500)})"
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def totals(t, path, trace="i.silt"):
+    r = t.silt.command("import", "-f", path, "-o", t.path(trace))
+    assert r.code == 0, r.errors
+    assert t.silt.command("verify", t.path(trace)).code == 0, "silt verify"
+    got, why = t.silt.report(t.path(trace))
+    assert got, why
+    direct, why = t.silt.report(path)
+    assert direct and direct["totals"] == got["totals"], "read directly it is another"
+    return got["totals"]
+
+
+def refused(t, path, *words):
+    r = t.silt.command("import", "-f", path, "-o", t.path("r.silt"))
+    assert r.code == 2 and r.errors.count("\n") == 1, r.errors
+    for word in words:
+        assert word in r.errors, r.errors
+
+
+def heaptrack(t, name, argv):
+    """(raw recording, the same interpreted, how many temporary blocks the interpreter counted). Left to itself, heaptrack opens its window."""
+    if not shutil.which("heaptrack"):
+        skip("no heaptrack")
+    subprocess.run(["heaptrack", "--raw", "-o", t.path(name), *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    raw = t.path(name) + ".raw.zst"
+    plain = subprocess.run(["zstd", "-dcq", raw], capture_output=True).stdout
+    interpret = shutil.which("heaptrack_interpret") or "/usr/lib/heaptrack/libexec/heaptrack_interpret"
+    r = subprocess.run([interpret], input=plain, capture_output=True)
+    temporary = int(re.search(r"temporary allocations: *\t?(\d+)", r.stderr.decode()).group(1))
+    return raw, write(t.path(name), r.stdout), temporary
+
+
+def heaptrack_says(path):
+    text = subprocess.run(["heaptrack_print", "--disable-builtin-suppressions", "--disable-embedded-suppressions", path], capture_output=True, text=True, timeout=120).stdout
+
+    def find(words):
+        return re.search(words + r": ([0-9.]+)([BKMG]?)", text).groups()
+
+    return find("calls to allocation functions"), find("temporary memory allocations"), find("peak heap memory consumption"), find("total memory leaked")
+
+
+def same_size(told, size_bytes, what):
+    """heaptrack_print has two digits behind the point."""
+    number, unit = told
+    assert abs(float(number) * UNITS[unit or "B"] - size_bytes) <= 0.0051 * UNITS[unit or "B"], f"{what}: heaptrack says {number}{unit}, silt {size_bytes}"
+
+
+def same_as_heaptrack(path, got, n_temporary=None):
+    calls, temporary, peak, leaked = heaptrack_says(path)
+    assert int(calls[0]) == got["allocations"], (calls, got)
+    same_size(peak, got["peak_live_bytes"], "peak")
+    same_size(leaked, got["end_live_bytes"], "leaked")
+    # silt also counts blocks that go after others did, if no allocation was in between
+    n = int(temporary[0]) if n_temporary is None else n_temporary
+    more = got["temporary_allocations"] - n
+    assert -2 <= more <= max(5, got["allocations"] // 20), (n, got["temporary_allocations"])
+
+
+def test_heaptrack(t):
+    for name, argv in (("sql", ["sqlite3", ":memory:", SQL]), ("py", ["python3", "-c", PYTHON])):
+        raw, path, n_temporary = heaptrack(t, name, argv)
+        got, of_raw = totals(t, path), totals(t, raw)
+        same_as_heaptrack(path, got)
+        same_as_heaptrack(path, of_raw, n_temporary)
+        assert got["threads"] is None, "who did what is not in the file"
+        r = t.silt.command("sql", t.path("i.silt"), "SELECT count(foreign_frees) FROM threads", "--csv")
+        assert r.text.split() == ["count(foreign_frees)", "0"], r.text
+        for key in ("allocations", "frees", "bytes_allocated", "peak_live_bytes", "end_live_bytes", "end_live_blocks"):
+            assert got[key] == of_raw[key], key
+        with open(path, "rb") as f:
+            assert totals(t, write(t.path("h.gz"), gzip.compress(f.read(), 1))) == got
+
+
+def test_heaptrack_cut_and_packed(t):
+    lines = b"v 10400 3\nX ./a\nI 1000 10\ns 2 fn\ni 10 0 1\nt 1 0\na 10 1\n" + b"+ 0\n" * 50 + b"- 0\n" * 20
+    got = totals(t, write(t.path("whole"), lines))
+    assert got["end_live_blocks"] == 30 and got["reallocations"] is None, got  # which heaptrack does not tell
+    assert re.search(r"reallocations +unknown", t.silt.command("report", t.path("whole")).text)
+    assert totals(t, write(t.path("cut"), lines[:-1]))["end_live_blocks"] == 31, "a line that is cut off counts for nothing"
+    assert "cut off" in t.silt.command("report", t.path("i.silt")).stdout.decode()
+    refused(t, write(t.path("bad"), lines + b"+ 7\n"), "line 78", "+ 7")
+    refused(t, write(t.path("new"), b"v 20000 9\nX a\n"), "version 9")
+    refused(t, write(t.path("bomb.gz"), gzip.compress(b"v 10400 3\nX a\n#" + b"a" * (40 << 20))), "16 MiB")
+    # version 2 and version 1: strings without a length
+    old = b"v 10100 2\nX a\ns fn(int, char)\ni 10 0 1\nt 1 0\na 10 1\n+ 0\n- 0\n+ 0\n"
+    for text in (old, old.replace(b"v 10100 2", b"v 10200")):
+        got = totals(t, write(t.path("old"), text))
+        assert (got["allocations"], got["temporary_allocations"], got["end_live_bytes"]) == (2, 1, 16)
+
+
+LOGGED = """#include <malloc.h>
+#include <mcheck.h>
+#include <stdlib.h>
+int main(void) { mtrace(); void *a = malloc(100), *b = calloc(3, 50); a = realloc(a, 5000); b = realloc(b, 10); free(a);
+    void *p = memalign(64, 300); free(p); for (int i = 0; i < 50; i++) free(malloc(i * 10)); return !b; }
+"""
+LOGGED_SUMS = {"allocations": 55, "frees": 54, "bytes_allocated": 100 + 150 + 5000 + 10 + 300 + 12250, "end_live_bytes": 10, "peak_live_bytes": 5150}
+
+
+def build_logged(t):
+    write(t.path("l.c"), LOGGED.encode())
+    subprocess.run(["cc", "-g", "-O0", "-fno-builtin", "-no-pie", "-z", "lazy", "-o", t.path("l"), t.path("l.c")], check=True)
+    return t.path("l")
+
+
+def test_what_happens_at_the_end_is_told_by_findings_too(t):
+    """The last line of a log is a free, at the very time at which the recording ends: findings count it as totals do."""
+    lines = ["= Start"]
+    for i in range(100):
+        lines += [f"@ ./x:[0x1206] + {0x1000 + i * 0x1000:#x} 0xbb8"]
+        lines += [f"@ ./x:[0x1300] - {0x1000 + i * 0x1000:#x}"] if i % 3 else []
+    lines += ["@ ./x:[0x1206] + 0x900000 0xbb8", "@ ./x:[0x1300] - 0x900000"]
+    path = write(t.path("end.log"), "\n".join(lines).encode() + b"\n")
+    got = totals(t, path)
+    assert (got["end_live_blocks"], got["end_live_bytes"]) == (34, 34 * 3000), got
+    (leak,) = [x for x in t.silt.report(path)[0]["findings"] if x["kind"] == "leak"]
+    assert (leak["evidence"]["blocks"], leak["bytes"], leak["evidence"]["frees"]) == (34, 34 * 3000, 67), leak
+
+
+def test_mtrace(t):
+    program = build_logged(t)
+    env = {**os.environ, "MALLOC_TRACE": t.path("l.log"), "LD_PRELOAD": "libc_malloc_debug.so.0"}
+    subprocess.run([program], env=env, check=True)
+    if not os.path.exists(t.path("l.log")):
+        skip("no libc_malloc_debug")
+    got = totals(t, t.path("l.log"))
+    assert {k: got[k] for k in LOGGED_SUMS} == LOGGED_SUMS, got
+    assert got["reallocations"] == 2 and got["end_live_blocks"] == 1 and got["threads"] is None
+    if shutil.which("mtrace"):
+        left = subprocess.run(["mtrace", program, t.path("l.log")], capture_output=True, text=True).stdout
+        assert [int(x, 16) for x in re.findall(r"^0x[0-9a-f]+ +(0x[0-9a-f]+)", left, re.M)] == [10], left
+    assert "main" in t.silt.command("report", "--by", "end", t.path("i.silt")).stdout.decode()
+
+
+def test_ltrace(t):
+    if not shutil.which("ltrace"):
+        skip("no ltrace")
+    program = build_logged(t)
+    for options in ([], ["-f", "-tt"], ["-r"], ["-i", "-ttt", "-T"]):
+        log = t.path("lt.log")
+        subprocess.run(["ltrace", *options, "-e", "malloc+calloc+realloc+memalign+free", "-o", log, program], timeout=60, capture_output=True)
+        if not os.path.exists(log) or b"malloc" not in open(log, "rb").read():
+            skip("ltrace cannot trace here")
+        got = totals(t, log)
+        assert {k: got[k] for k in LOGGED_SUMS} == LOGGED_SUMS, (options, got)
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def signed(n):
+    return varint(n << 1 if n >= 0 else -n * 2 - 1)
+
+
+def memray_file():
+    head = b"memray\0" + struct.pack("<iiBBqqqq", 13, 0x030B07F0, 0, 0, 4, 2, 1700000000000, 1700000000500) + b"python a.py\0"
+    head += struct.pack("<iQQBBB", 77, 0x7F00, 0, 1, 0, 0) + b"/lib\0" + b"\0" + b"\0"
+    code = bytes([14]) + varint(1) + b"work\0a.py\0" + signed(10) + varint(1) + bytes([0x80 | 11 << 3 | 7, ]) + b""
+    last = [0]
+
+    def event(allocator, address, size=None):
+        flags = allocator if allocator < 8 else 0
+        out = bytes([128 | 15 << 3 | flags]) + signed((address >> 3) - last[0])
+        last[0] = address >> 3
+        return out + (bytes([allocator]) if not flags else b"") + (varint(size) if size is not None else b"")
+
+    body = bytes([12]) + struct.pack("<Q", 0x7F00) + bytes([10]) + b"main\0" + code + bytes([64 | 1]) + varint(1) + signed(0)
+    body += event(6, 0x1000, 100) + event(8, 0x2000, 200) + bytes([2]) + varint(1 << 20) + varint(20)
+    body += event(5, 0x1000) + event(14, 0x10000, 8192) + event(15, 0x10000, 4096) + event(15, 0x11000, 4096) + bytes([16]) + event(6, 0x3000, 1)
+    return head + body + bytes([1])
+
+
+def test_memray(t):
+    got = totals(t, write(t.path("m.bin"), memray_file()))
+    want = {"allocations": 4, "frees": 2, "bytes_allocated": 8493, "peak_live_bytes": 8392, "end_live_bytes": 201, "peak_rss_bytes": 1 << 20, "threads": 1}
+    assert {k: got[k] for k in want} == want, got
+    report, _ = t.silt.report(t.path("i.silt"), "--by", "allocated")
+    assert any(f["function"] == "work" and f["file"] == "a.py" and f["line"] == 11 for s in report["top"][0]["sites"] for f in s["stack"]), report["top"]
+    refused(t, write(t.path("old.bin"), memray_file().replace(b"memray\0\x0d", b"memray\0\x0a")), "version 10", "13")
+    totals(t, write(t.path("cut.bin"), memray_file()[:-9]))
+
+
+def lz4_stored(data):
+    """A block of LZ4 that consists of literals alone."""
+    n = len(data)
+    head = bytes([15 << 4]) + b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255])
+    packed = head + data
+    return b"\x01" + struct.pack("<I", len(packed)) + packed
+
+
+def bytehound_file():
+    def text(s):
+        return struct.pack("<I", len(s)) + s
+
+    def alloc(pointer, size, backtrace=1, thread=9):
+        return struct.pack("<QQQIIIQ", pointer, size, backtrace, thread, 0, 0, 0)
+
+    data = struct.pack("<IQQQQQQI", 0, 5, 6, 1000, 1000, 1700000000, 5, 9) + text(b"./a\0-x\0") + text(b"/bin/a") + text(b"amd64") + struct.pack("<QB", 1, 8)
+    data += struct.pack("<IQI2Q", 5, 1, 2, 0x1234, 0x5678)
+    data += struct.pack("<IQIIIQ", 13, 2, 9, 0xFFFFFFFF, 1, 0x99)
+    data += struct.pack("<IQ", 1, 2000) + alloc(0x10, 100)
+    data += struct.pack("<IQQQ", 20, 9, 1, 3000) + alloc(0x20, 200, 2)
+    data += struct.pack("<IQQQQ", 21, 9, 1, 4000, 0x20) + alloc(0x30, 400, 2)
+    data += struct.pack("<IQQQI", 3, 5000, 0x10, 1, 9)
+    data += struct.pack("<IQQQQQI", 22, 9, 1, 6000, 0x30, 1, 10)
+    data += struct.pack("<IQ", 1, 7000) + alloc(0x40, 7, 1, 10)
+    return lz4_stored(data[:300]) + lz4_stored(data[300:])
+
+
+def test_bytehound(t):
+    got = totals(t, write(t.path("b.dat"), bytehound_file()))
+    want = {"allocations": 4, "frees": 3, "reallocations": 1, "bytes_allocated": 707, "peak_live_bytes": 500, "end_live_bytes": 7, "unknown_frees": 0, "threads": 2}
+    assert {k: got[k] for k in want} == want, got
+    totals(t, write(t.path("cut.dat"), bytehound_file()[:-3]))
+    refused(t, write(t.path("bad.dat"), bytehound_file() + b"\x07\0\0\0\0"), "block")

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""pprof's profiles: what Go writes, silt's totals are those of `go tool pprof`."""
+
+import gzip
+import os
+
+from cases.export_tables import GO, raw, totals
+from harness.answer import parse
+from harness.process import run
+
+PROGRAM = """
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+var kept [][]byte
+
+func grow(n int) {
+	for i := 0; i < n; i++ {
+		kept = append(kept, make([]byte, 64+i%5000))
+	}
+}
+
+func write(name string) {
+	f, _ := os.Create(name)
+	runtime.GC()
+	pprof.WriteHeapProfile(f)
+	f.Close()
+	f, _ = os.Create(name + ".txt")
+	pprof.Lookup("heap").WriteTo(f, 1)
+	f.Close()
+}
+
+func main() {
+	if len(os.Args) > 2 {
+		runtime.MemProfileRate = 1
+	}
+	grow(5000)
+	write(os.Args[1] + "/1.pb.gz")
+	grow(5000)
+	kept = kept[9000:]
+	write(os.Args[1] + "/2.pb.gz")
+}
+"""
+
+
+def go_profiles(t, *options):
+    folder = t.path("go")
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/main.go", "w") as f:
+        f.write(PROGRAM)
+    r = run([GO, "build", "-p", "1", "-o", folder + "/program", folder + "/main.go"],
+            env={**os.environ, "GOCACHE": t.path("gocache"), "GO111MODULE": "off"})
+    assert r.code == 0, r.errors
+    r = run([folder + "/program", folder, *options])
+    assert r.code == 0, r.errors
+    return [folder + "/1.pb.gz", folder + "/2.pb.gz"]
+
+
+def check(t, path):
+    sums, _ = raw(path)
+    got = totals(t, path)
+    assert sums == {"alloc_objects": got["allocations"], "alloc_space": got["bytes_allocated"],
+                    "inuse_objects": got["end_live_blocks"], "inuse_space": got["end_live_bytes"]}, (sums, got)
+
+
+def check_text(t, path):
+    """The same as text (debug=1), with its names. silt rounds the estimate of each call path, pprof cuts off its fraction."""
+    sums, _ = raw(path)
+    got = totals(t, path)
+    with open(path) as f:
+        n_paths = f.read().count(" @ 0x")
+    for kind, objects, space in (("alloc_", "allocations", "bytes_allocated"), ("inuse_", "end_live_blocks", "end_live_bytes")):
+        if "objects" in sums:  # pprof has one pair where nothing was freed
+            kind = ""
+        assert 0 <= got[objects] - sums[kind + "objects"] <= n_paths, (kind, sums, got)
+        assert 0 <= got[space] - sums[kind + "space"] <= n_paths, (kind, sums, got)
+    r = t.silt.command("report", "--json", path, "--group-by", "function")
+    (row,) = [row for row in parse(r.stdout)["groups"] if row["function"] == "main.grow"]
+    assert 0 < row["self"]["value"] <= got["end_live_bytes"], (row, got)
+
+
+def test_go_heap_profiles(t):
+    for options in ((), ("exact",)):
+        paths = go_profiles(t, *options)
+        for path in paths:
+            check(t, path)
+            check_text(t, path + ".txt")
+        plain = t.path("plain.pb")
+        with gzip.open(paths[0]) as f, open(plain, "wb") as out:
+            out.write(f.read())
+        check(t, plain)
+        out = t.path("both.silt")
+        r = t.silt.command("import", *paths, "-o", out, "-f")
+        assert r.code == 0, r.errors
+        assert t.silt.command("verify", out).code == 0
+        assert totals(t, out)["end_live_bytes"] == raw(paths[1])[0]["inuse_space"]
+
+
+def varint(v):
+    out = b""
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value & (1 << 64) - 1)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes"))):
+    """A profile with one function, `f`, and these samples."""
+    texts = [b"", b"f", b"f.c"]
+    out = b""
+    for pair in types:
+        numbers = []
+        for text in pair:
+            texts.append(text.encode())
+            numbers.append(len(texts) - 1)
+        out += field(1, field(1, numbers[0]) + field(2, numbers[1]))
+    for sample in values:
+        out += field(2, field(1, varint(1)) + field(2, b"".join(varint(v & (1 << 64) - 1) for v in sample)))
+    out += field(4, field(1, 1) + field(4, field(1, 1) + field(2, 7))) + field(5, field(1, 1) + field(2, 1) + field(4, 2))
+    return out + b"".join(field(6, text) for text in texts)
+
+
+def written(t, data):
+    with open(t.path("made.pb"), "wb") as f:
+        f.write(data)
+    return t.path("made.pb")
+
+
+def test_only_what_is_in_use(t):
+    got = totals(t, written(t, profile([(3, 300), (1, 50)])))
+    assert (got["end_live_blocks"], got["end_live_bytes"]) == (4, 350), got
+
+
+def test_cpu_time(t):
+    path = written(t, profile([(2, 20000000)], types=(("samples", "count"), ("cpu", "nanoseconds"))))
+    r = t.silt.command("report", path)
+    assert r.code == 0 and b"20 ms" in r.stdout, r.stdout
+
+
+def test_refused(t):
+    good = profile([(3, 300)])
+    for data, word in ((profile([(3, -300)]), "below 0"), (profile([(3, 300, 4)]), "values"),
+                       (good[:-1], "cut off"), (good.replace(field(1, varint(1)), field(1, varint(9))), "not there")):
+        r = t.silt.command("report", written(t, data))
+        assert r.code == 2 and word in r.errors and r.errors.count("\n") <= 1, (word, r.errors)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""Profiles of sums: the figures of valgrind, gperftools and jemalloc are silt's, and every command takes their files."""
+
+import glob
+import gzip
+import os
+import re
+
+from harness.answer import parse
+from harness.process import run
+
+PROGRAM = """
+#include <stdlib.h>
+#include <string.h>
+struct node { struct node *next; char pad[56]; };
+void *kept[1000];
+__attribute__((noinline)) void *small(int i) { return malloc(100 + i); }
+__attribute__((noinline)) void *big(int i) { return malloc(100000 + i); }
+int main(int argc, char **argv) {
+        struct node *a = malloc(sizeof(*a));
+        a->next = malloc(sizeof(*a));
+        memset(a->next, 0, sizeof(*a));
+        a = NULL;
+        for (int i = 0; i < 1000; i++)
+                kept[i] = i % 10 ? small(i) : big(i);
+        for (int i = 0; i < 1000; i += argc > 1 ? 2 : 3) {
+                free(kept[i]);
+                kept[i] = NULL;
+        }
+        small(7);
+        return 0;
+}
+"""
+
+
+def build(t, *options):
+    program = t.path("profiled")
+    with open(program + ".c", "w") as f:
+        f.write(PROGRAM)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", program + ".c", "-o", program, *options])
+    assert r.code == 0, r.errors
+    return program
+
+
+def totals(t, path):
+    r = t.silt.command("report", "--json", path)
+    assert r.code == 0, r.errors
+    return parse(r.stdout)["totals"]
+
+
+def numbers(text):
+    return [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*", text)]
+
+
+def line_of(text, words):
+    return next(line for line in text.splitlines() if words in line).split("==")[-1]
+
+
+def kept_whole(t, *paths):
+    """Imported into a file, which is whole."""
+    out = t.path("imported.silt")
+    r = t.silt.command("import", "-f", *paths, "-o", out)
+    assert r.code == 0, r.errors
+    r = t.silt.command("verify", out)
+    assert r.code == 0, r.errors
+    return out
+
+
+def test_dhat_is_as_it_sums_itself_up(t):
+    out = t.path("dhat.out")
+    r = run(["valgrind", "--tool=dhat", f"--dhat-out-file={out}", build(t)])
+    assert r.code == 0, r.errors
+    all_bytes, all_blocks = numbers(line_of(r.errors, "Total:"))
+    peak_bytes, peak_blocks = numbers(line_of(r.errors, "At t-gmax:"))
+    end_bytes, end_blocks = numbers(line_of(r.errors, "At t-end:"))
+    got = totals(t, out)
+    assert (got["bytes_allocated"], got["allocations"]) == (all_bytes, all_blocks), got
+    assert (got["peak_live_bytes"], got["peak_live_blocks"]) == (peak_bytes, peak_blocks), got
+    assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), got
+    assert got["peak_at_s"] is None and got["temporary_allocations"] is None, got
+    assert totals(t, kept_whole(t, out)) == got
+
+
+def test_memcheck_is_as_it_sums_itself_up(t):
+    program, log, xml = build(t), t.path("memcheck.log"), t.path("memcheck.xml")
+    full = ["valgrind", "--leak-check=full", "--show-leak-kinds=all"]
+    assert run([*full, f"--log-file={log}", program]).code == 0
+    assert run([*full, "--xml=yes", f"--xml-file={xml}", program]).code == 0
+    with open(log) as f:
+        text = f.read()
+    end_bytes, end_blocks = numbers(line_of(text, "in use at exit:"))
+    n_allocs, n_frees, n_bytes = numbers(line_of(text, "total heap usage:"))
+    got = totals(t, log)
+    assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), got
+    assert (got["allocations"], got["frees"], got["bytes_allocated"]) == (n_allocs, n_frees, n_bytes), got
+    words = t.silt.command("report", log).text
+    lost = numbers(line_of(text, "definitely lost:"))
+    assert f"definitely lost {lost[0]:,} bytes in {lost[1]} blocks" in " ".join(words.split()), words
+    assert "which has what was in use at exit by call path, but no peak" in " ".join(words.split()), words
+    got = totals(t, xml)
+    assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), got
+    assert got["allocations"] is None and got["bytes_allocated"] is None, got
+    kept_whole(t, xml)
+    # not asked for, blocks that are still reachable are in the summary alone: they are not 0, and not known from the XML
+    part = ["valgrind", "--leak-check=full"]
+    assert run([*part, f"--log-file={log}", program]).code == 0
+    assert run([*part, "--xml=yes", f"--xml-file={xml}", program]).code == 0
+    with open(log) as f:
+        text = f.read()
+    reachable, n_reachable = numbers(line_of(text, "still reachable:"))
+    assert reachable > 0, text
+    words = " ".join(t.silt.command("report", log).text.split())
+    assert f"still reachable {reachable:,} bytes in {n_reachable:,} block" in words, words
+    words = " ".join(t.silt.command("report", xml).text.split())
+    assert "still reachable are not in it: valgrind shows them with --show-leak-kinds=all" in words and "still reachable 0" not in words, words
+    # one moment, and not that of the peak
+    assert got["peak_live_bytes"] is None and got["peak_live_blocks"] is None, got
+    r = t.silt.command("check", log, "--max-peak", "1G")
+    assert "could not be done" in r.text, r.text
+    r = t.silt.command("report", log, "--by", "peak")
+    assert r.code == 2 and "unknown" in r.errors, r.errors
+
+
+def test_gperftools_heap_is_as_pprof_tells_it(t):
+    program = build(t, "-ltcmalloc")
+    r = run([program], env={**os.environ, "HEAPPROFILE": t.path("hp"), "HEAP_PROFILE_ALLOCATION_INTERVAL": "2000000"})
+    assert r.code == 0, r.errors
+    dumps = sorted(glob.glob(t.path("hp.*.heap")))
+    assert len(dumps) > 2
+    live_blocks, live_bytes, n_allocs, n_bytes = numbers(open(dumps[-1]).readline())
+    got = totals(t, dumps[-1])
+    assert (got["end_live_bytes"], got["end_live_blocks"]) == (live_bytes, live_blocks), got
+    assert (got["allocations"], got["bytes_allocated"]) == (n_allocs, n_bytes), got
+    r = run(["google-pprof", "--text", "--alloc_objects", program, dumps[-1]])
+    theirs = dict((m[1], int(m[0])) for m in re.findall(r"^ +(\d+) .* (big|small)$", r.text, re.M))
+    r = t.silt.command("report", "--json", dumps[-1], "--group-by", "function", "--by", "count")
+    ours = {row["function"]: row["self"]["allocations"] for row in parse(r.stdout)["groups"]}
+    assert {k: ours[k] for k in theirs} == theirs and len(theirs) == 2, (ours, theirs)
+    # one timeline of all
+    timeline = totals(t, kept_whole(t, *dumps))
+    assert timeline["allocations"] == n_allocs and timeline["end_live_bytes"] == live_bytes, timeline
+    assert timeline["peak_live_bytes"] == max(numbers(open(d).readline())[1] for d in dumps), timeline
+
+
+def test_jemalloc_is_as_jeprof_tells_it(t):
+    program = build(t)
+    for name, sample in (("exact", 0), ("sampled", 12)):
+        for words in ([], ["less"]):
+            prefix = t.path(name + "".join(words))
+            conf = f"prof:true,lg_prof_sample:{sample},prof_final:true,prof_prefix:{prefix}"
+            r = run([program, *words], env={**os.environ, "MALLOC_CONF": conf, "LD_PRELOAD": "libjemalloc.so.2"})
+            assert r.code == 0, r.errors
+        (dump,), (less,) = glob.glob(t.path(name + ".*.heap")), glob.glob(t.path(name + "less.*.heap"))
+        theirs = run(["jeprof", "--text", "--show_bytes", program, dump]).text
+        got = totals(t, dump)
+        # silt rounds the estimate of each call path, jeprof cuts off the sum's fraction
+        fractions = got["sites"] if sample else 0
+        assert abs(got["end_live_bytes"] - int(re.search(r"Total: (\d+) B", theirs)[1])) <= fractions, (got, theirs)
+        assert got["allocations"] is None and got["frees"] is None and got["bytes_allocated"] is None, got
+        (big,) = (int(x) for x in re.findall(r"^ +(\d+) .* big$", theirs, re.M))
+        r = t.silt.command("report", "--json", dump, "--group-by", "function")
+        ours = {row["function"]: row["self"]["value"] for row in parse(r.stdout)["groups"]}
+        assert abs(ours["big"] - big) <= fractions, (ours, theirs)
+        r = t.silt.command("diff", dump, less)
+        assert r.text.startswith("NEW holds ") and "less than OLD" in r.text and "unknown         unknown" in r.text, r.text
+        assert parse(t.silt.command("diff", "--json", dump, less).stdout)["metric"] == "end"
+        # what was allocated is in some dumps alone: no sum of them tells the truth
+        conf = f"prof:true,lg_prof_sample:{sample},prof_final:true,prof_accum:true,prof_prefix:{t.path(name + 'accum')}"
+        assert run([program], env={**os.environ, "MALLOC_CONF": conf, "LD_PRELOAD": "libjemalloc.so.2"}).code == 0
+        (accum,) = glob.glob(t.path(name + "accum.*.heap"))
+        assert totals(t, accum)["allocations"] is not None
+        r = t.silt.command("import", dump, accum, "-o", t.path("never.silt"))
+        assert r.code == 2 and "one by one" in r.errors and not os.path.exists(t.path("never.silt")), r.errors
+        # its names before it, as a server sends them
+        raw = t.path("raw")
+        with open(raw, "wb") as f:
+            f.write(run(["jeprof", "--raw", program, dump]).stdout + open(dump, "rb").read())
+        assert totals(t, raw)["end_live_bytes"] == got["end_live_bytes"]
+
+
+def test_blocks_from_before_a_window(t):
+    """Exported with a window, call paths may have more in use than they allocated in it: what is live is read back, and the rest is told."""
+    trace = t.path("window.silt")
+    assert t.silt.command("run", "-o", trace, build(t)).code == 0
+    asked = ("--from", "@peak")
+    mine = parse(t.silt.command("report", "--json", trace, *asked).stdout)["totals"]
+    assert 0 < mine["end_live_blocks"] and mine["allocations"] < mine["end_live_blocks"], mine
+    for name, *by in (("dhat",), ("jeprof", "--by", "end"), ("pprof",)):
+        out = t.path("window." + name)
+        r = t.silt.command("export", trace, "--format", name, *by, *asked, "-o", out)
+        assert r.code == 0, r.errors
+        got = totals(t, out)
+        assert (got["end_live_bytes"], got["end_live_blocks"]) == (mine["end_live_bytes"], mine["end_live_blocks"]), (name, got, mine)
+        words = " ".join(t.silt.command("report", out).text.split())
+        assert "more in use than" in words and "count as the larger" in words, (name, words)
+
+
+def test_every_command_takes_the_file(t):
+    program, out, packed = build(t), t.path("dhat.out"), t.path("dhat.gz")
+    assert run(["valgrind", "--tool=dhat", f"--dhat-out-file={out}", program]).code == 0
+    with open(out, "rb") as f, gzip.open(packed, "wb") as to:
+        to.write(f.read())
+    trace = t.path("own.silt")
+    assert t.silt.command("run", "-q", "-o", trace, "--", program).code == 0
+    for words in (["report", packed], ["flame", packed, "-o", t.path("x.svg")], ["html", packed, "-o", t.path("x.html")],
+                  ["source", packed, "big"], ["export", packed, "--format", "folded", "-o", t.path("x.folded")],
+                  ["check", packed, "--max-peak", "1G"],
+                  ["diff", packed, trace]):
+        r = t.silt.command(*words)
+        assert r.code in (0, 1) and "Traceback" not in r.errors, (words, r.code, r.errors)
+    # the same program: the same bytes from the same function, whoever recorded it
+    r = t.silt.command("diff", "--json", trace, packed, "--by", "end")
+    assert r.code in (0, 1), r.errors
+    r = t.silt.command("check", packed, "--max-peak", "1K")
+    assert r.code == 1, (r.code, r.text)
+    r = t.silt.command("leaks", packed)
+    assert r.code == 2 and r.errors.count("\n") == 1, (r.code, r.errors)
+
+
+def test_damaged_files_are_refused_in_one_line(t):
+    path = t.path("bad")
+    for text, words in (("heap_v2/1\n@ 0x1 zz\n", "line 2"), ("heap_v2/1\n t*: 1 [2\n", "has no counts"),
+                        ("heap profile: 1: 2 [3: 4] @ heapprofile\n 1: x\n", "line 2"),
+                        ('{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":1,"tbk":1,"fs":[7]}],"ftbl":[]}', "frame 7 is not in its table"),
+                        ('{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}', "byte"),
+                        ('{"dhatFileVersion":3}', "version 3"),
+                        ("==1== Memcheck\n==1== Command: x\n", "--leak-check=full"),
+                        ("<valgrindoutput><protocoltool>memcheck</protocoltool><error></x>", "byte")):
+        with open(path, "w") as f:
+            f.write(text)
+        r = t.silt.command("report", path)
+        assert r.code == 2 and words in r.errors and r.errors.count("\n") == 1, (text, r.errors)
+        out = t.path("never.silt")
+        r = t.silt.command("import", path, "-o", out)
+        assert r.code == 2 and not os.path.exists(out), (text, r.errors)
+    r = t.silt.command("import", path, "-o", t.path("x.silt"), path)
+    assert r.code == 2 and r.errors.count("\n") == 1, r.errors

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Files of other tools that know less than blocks and times: their own programs' figures are silt's, and nothing is invented."""
+
+import os
+import re
+import shutil
+
+from harness.answer import parse
+from harness.process import run
+
+HEAP = """
+#include <stdlib.h>
+#include <string.h>
+static char *kept[1300];
+__attribute__((noinline)) static char *big(int n) { return memset(malloc(n), 1, n); }
+__attribute__((noinline)) static char *small(int n) { return malloc(n); }
+int main(void) {
+        for (int i = 0; i < 1000; i++) { kept[i] = big(5000); if (i % 3 == 0) kept[1000] = small(40); }
+        for (int i = 0; i < 500; i++) free(kept[i]);
+        for (int i = 0; i < 300; i++) kept[1000 + i] = big(3000);
+        return 0;
+}
+"""
+
+BUSY = """
+static volatile double x;
+__attribute__((noinline)) static void hot(void) { for (int i = 0; i < 3000000; i++) x += i * 0.5; }
+__attribute__((noinline)) static void warm(void) { for (int i = 0; i < 1000000; i++) x += i * 0.5; }
+int main(void) { for (int i = 0; i < 40; i++) { hot(); warm(); } return 0; }
+"""
+
+# What a source without blocks does not know, in `totals`.
+NO_BLOCKS = ("allocations", "frees", "peak_live_blocks", "end_live_blocks", "reallocations", "temporary_allocations", "threads")
+
+
+def build(t, name, text, *options):
+    program = t.path(name)
+    with open(program + ".c", "w") as f:
+        f.write(text)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", "-fno-omit-frame-pointer", program + ".c", "-o", program, *options])
+    assert r.code == 0, r.errors
+    return program
+
+
+def report(t, path, *options):
+    r = t.silt.command("report", "--json", path, *options)
+    assert r.code == 0, r.errors
+    return parse(r.stdout)
+
+
+def verified(t, path):
+    """Imported into a file, which is whole."""
+    out = t.path("imported.silt")
+    r = t.silt.command("import", "-f", path, "-o", out)
+    assert r.code == 0, r.errors
+    r = t.silt.command("verify", out)
+    assert r.code == 0, r.errors
+    return out
+
+
+def by_function(t, path):
+    """What was measured in each function itself."""
+    r = t.silt.command("report", "--json", path, "--group-by", "function", "--top", "1000")
+    assert r.code == 0, r.errors
+    answer = parse(r.stdout)
+    rows = answer["groups"] if "groups" in answer else answer["rows"]
+    return {row["function"]: row["self"]["value"] for row in rows if row["self"]["value"]}
+
+
+def snapshots_of(path):
+    """ms_print's table: number, time, total, useful heap."""
+    r = run(["ms_print", path])
+    assert r.code == 0, r.errors
+    rows = re.findall(r"^ +(\d+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", r.text, re.M)
+    return [[int(x.replace(",", "")) for x in row] for row in rows], int(re.search(r"(\d+) \(peak\)", r.text)[1])
+
+
+def test_massif_is_as_ms_print_tells_it(t):
+    program, out = build(t, "heap", HEAP), t.path("massif.out")
+    for unit in ("ms", "i"):
+        r = run(["valgrind", "--tool=massif", f"--time-unit={unit}", f"--massif-out-file={out}", program])
+        assert r.code == 0, r.errors
+        rows, peak = snapshots_of(out)
+        got = report(t, out)
+        totals = got["totals"]
+        at_peak = next(r for r in rows if r[0] == peak)
+        assert totals["peak_live_bytes"] == at_peak[3], (totals, at_peak)
+        assert totals["end_live_bytes"] == rows[-1][3], (totals, rows[-1])
+        assert [k for k in NO_BLOCKS if totals[k] is not None] == [], totals
+        assert totals["bytes_allocated"] is None and got["unit"] == "bytes", got
+        top = got["top"][0]["sites"]
+        assert sum(s["bytes"] for s in top) == at_peak[3] and top[0]["blocks"] is None, top
+        assert top[0]["stack"][0]["function"] == "big" and top[0]["bytes"] == 5000000, top[0]
+        assert got["has_times"] == (unit == "ms") and (totals["peak_at_s"] is None) == (unit == "i"), totals
+        if unit == "ms":
+            assert round(totals["peak_at_s"] * 1000) == at_peak[1], (totals, at_peak)
+        text = t.silt.command("report", out)
+        assert text.code == 0 and not re.search(r"\d blocks?\b|\d allocations?\b", text.text), text.text
+        assert unit == "ms" or not re.search(r"\d (ms|s)\b", text.text), text.text
+        verified(t, out)
+        r = t.silt.command("report", out, "--by", "count")
+        assert r.code == 2 and len(r.errors.strip().splitlines()) == 1, r.errors
+
+
+def test_massif_of_pages_says_so(t):
+    program, out = build(t, "heap", HEAP), t.path("pages.out")
+    for options, is_said in ((["--pages-as-heap=yes"], True), ([], False)):
+        assert run(["valgrind", "--tool=massif", *options, f"--massif-out-file={out}", program]).code == 0
+        words = " ".join(t.silt.command("report", out).text.split())
+        assert ("Figures are pages that were mapped" in words) == is_said, words
+        assert "is that of the last snapshot" in words, words
+
+
+def test_folded_stacks_add_up(t):
+    path = t.path("stacks.folded")
+    with open(path, "w") as f:
+        f.write("main;serve;parse 1204\nmain;serve 3\nmain;serve 4\nmain;idle 0\nother 89\n")
+    got = report(t, path)
+    assert got["headline"] == "the program: 1,300 units in 3 call paths.", got["headline"]
+    assert got["unit"] == "units" and got["duration_s"] is None and got["totals"]["allocations"] is None, got
+    assert by_function(t, path) == {"parse": 1204, "serve": 7, "other": 89}
+    back = t.silt.command("export", verified(t, path), "--format", "folded", "-o", t.path("back.folded"))
+    assert back.code == 0, back.errors
+    with open(t.path("back.folded")) as f:
+        assert sorted(f.read().split("\n")) == sorted(["main;serve;parse 1204", "main;serve 7", "other 89", ""])
+    text = t.silt.command("report", path)
+    assert not re.search(r"\bB\b|KiB|live|allocat|blocks|\d s\b", text.text.split("Recording")[0]), text.text
+    flame = t.silt.command("flame", path, "-o", t.path("x.svg"))
+    assert flame.code == 0, flame.errors
+    with open(t.path("x.svg")) as f:
+        assert "1,300 units in total" in f.read()
+
+
+def test_cpu_profile_is_as_google_pprof_tells_it(t):
+    program = build(t, "busy", BUSY, "-Wl,--no-as-needed", "-lprofiler")
+    path = t.path("cpu.prof")
+    r = run([program], env={**os.environ, "CPUPROFILE": path, "CPUPROFILE_FREQUENCY": "500"})
+    assert r.code == 0, r.errors
+    r = run(["google-pprof", "--text", program, path])
+    assert r.code == 0, r.errors
+    told = {name: int(n) for n, name in re.findall(r"^ +(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% (\S+)", r.text, re.M)}
+    total = int(re.search(r"Total: (\d+) samples", r.text)[1])
+    got = report(t, path)
+    assert got["unit"] == "samples" and got["totals"]["peak_live_bytes"] == total, (got["totals"], r.text)
+    mine = by_function(t, path)
+    assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
+    verified(t, path)
+    # nor allocations
+    stripped = build(t, "stripped", BUSY, "-g0", "-s", "-Wl,--no-as-needed", "-lprofiler")
+    assert run([stripped], env={**os.environ, "CPUPROFILE": t.path("stripped.prof"), "CPUPROFILE_FREQUENCY": "500"}).code == 0
+    words = " ".join(t.silt.command("report", t.path("stripped.prof")).text.split())
+    assert "of samples come from code without source lines" in words and "allocations" not in words, words
+    # samples are no bytes
+    with open(t.path("a.folded"), "w") as f:
+        f.write("main 3\n")
+    r = t.silt.command("diff", path, t.path("a.folded"))
+    assert r.code == 2 and "cannot compare" in r.errors and len(r.errors.strip().splitlines()) == 1, r.errors
+    r = t.silt.command("diff", path, path)
+    assert r.code == 0 and f"{total:,} samples" in r.text, r.text
+
+
+SCRIPT = """busy 4711 [002] 1234.567890:     250000 cpu-clock:u: 
+\t          401136 hot+0x20 (/usr/bin/busy)
+\t          401180 main+0x10 (/usr/bin/busy)
+
+busy 4711 [002] 1234.568140:     250000 cpu-clock:u: 
+\t          401156 warm+0x20 (/usr/bin/busy)
+\t          401180 main+0x10 (/usr/bin/busy)
+
+busy 4711 [002] 1234.568150:          1 page-faults:u: 
+\t          401156 warm+0x20 (/usr/bin/busy)
+
+busy 4711 [002] 1234.568390:     250000 cpu-clock:u: 
+\t          401137 hot+0x21 (/usr/bin/busy)
+\t          401180 main+0x10 (/usr/bin/busy)
+
+"""
+
+
+def test_perf_data_and_script_have_perfs_samples(t):
+    path = t.path("perf.txt")
+    with open(path, "w") as f:
+        f.write(SCRIPT)
+    assert report(t, path)["headline"] == "the program: 3 samples in 2 call paths."
+    assert by_function(t, path) == {"hot": 2, "warm": 1}
+    verified(t, path)
+    if not shutil.which("perf"):
+        print("perf is not installed: only a written file was read")
+        return
+    data = t.path("perf.data")
+    r = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-g", "-o", data, build(t, "busy", BUSY)])
+    if r.code:
+        print(f"perf cannot record here: only a written file was read: {r.errors.strip()[:200]}")
+        return
+    r = run(["perf", "script", "-i", data])
+    with open(path, "w") as f:
+        f.write(r.text)
+    r = run(["perf", "report", "-i", data, "--stdio", "-g", "none", "--no-children", "-n", "-F", "sample,sym"])
+    told = {name: int(n) for n, name in re.findall(r"^ +(\d+) +\[\.\] (\w+)", r.text, re.M)}
+    mine = by_function(t, path)
+    assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
+    n_samples = len(re.findall(r"^\S.*cpu-clock:u?:", run(["perf", "script", "-i", data]).text, re.M))
+    assert report(t, path)["totals"]["peak_live_bytes"] == n_samples
+    mine = by_function(t, data)
+    assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
+    assert report(t, data)["totals"]["peak_live_bytes"] == n_samples
+    verified(t, data)
+
+
+INSTRUMENTS = """<?xml version="1.0"?>
+<trace-query-result>
+<node xpath='//trace-toc[1]/run[1]/data[1]/table[1]'><schema name="time-profile"><col><mnemonic>time</mnemonic></col></schema>
+<row><sample-time id="1" fmt="00:00.1">123456789</sample-time><thread id="2" fmt="Main"><tid id="3">7</tid></thread><weight id="8" fmt="1.00 ms">1000000</weight><tagged-backtrace id="9"><backtrace id="10"><frame id="11" name="hot" addr="0x1005"><binary id="12" name="app" path="/x/app"/></frame><frame id="13" name="main" addr="0x1080"><binary ref="12"/></frame></backtrace></tagged-backtrace></row>
+<row><sample-time id="4">133456789</sample-time><thread ref="2"/><weight ref="8"/><tagged-backtrace ref="9"/></row>
+<row><sample-time id="5">143456789</sample-time><weight id="20" fmt="2.00 ms">2000000</weight><backtrace id="21"><frame id="22" name="warm" addr="0x1105"><binary ref="12"/></frame><frame ref="13"/></backtrace></row>
+<row><sample-time id="6">153456789</sample-time><weight ref="20"/><backtrace ref="21"/></row>
+<row><sample-time id="7">163456789</sample-time><weight ref="8"/><backtrace id="30"><frame id="31" name="0x9999" addr="0x9999"/></backtrace></row>
+</node></trace-query-result>
+"""
+
+
+def test_instruments_export_after_its_form(t):
+    """No program of this machine writes such files: this one has the form of xctrace's, with its references."""
+    path = t.path("profile.xml")
+    with open(path, "w") as f:
+        f.write(INSTRUMENTS)
+    got = report(t, path)
+    assert got["unit"] == "time" and got["totals"]["peak_live_bytes"] == 7000000, got["totals"]
+    assert got["headline"] == "the program: 7 ms in 3 call paths.", got["headline"]
+    mine = by_function(t, path)
+    assert mine.pop("hot") == 2000000 and mine.pop("warm") == 4000000 and list(mine.values()) == [1000000], mine
+    verified(t, path)
+
+
+def test_dumps_without_times_are_numbered(t):
+    for n, name in ((200, "1.heap"), (900, "2.heap")):
+        with open(t.path(name), "w") as f:
+            f.write(f"heap_v2/1\n  t*: 2: {n} [0: 0]\n@ 0x10 0x20\n  t*: 2: {n} [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    out = t.path("both.silt")
+    r = t.silt.command("import", t.path("1.heap"), t.path("2.heap"), "-o", out)
+    assert r.code == 0, r.errors
+    text = t.silt.command("report", out).text
+    assert "peaked at 900 B at moment 2 of 2" in text and not re.search(r"\d m?s\b|per second +\d", text), text
+    one = t.silt.command("report", t.path("1.heap")).text
+    assert "held 200 B in 2 blocks." in one and "by moment" not in one and "over time" not in one, one
+    got = report(t, out)
+    assert got["duration_s"] is None and got["run_time_s"] is None and got["totals"]["peak_at_s"] is None, got
+    r = t.silt.command("diff", "--per-second", "--by", "growth", t.path("1.heap"), t.path("2.heap"))
+    assert r.code == 2 and "no times" in r.errors, r.errors
+    r = t.silt.command("check", out, "--max-growth", "1K/s")
+    assert "growth unknown (the trace has no times)" in r.text, r.text

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong with tasks (task_stories/stories.rs): each is named by the first finding of silt tasks and of silt report."""
+
+import os
+import subprocess
+
+from cases.tasks import ROOT, Program, build_with_tokio, tasks
+from harness.answer import parse
+from harness.cases import skip
+
+PROJECT = "tests/cases/task_stories"
+
+
+def place_of(mark):
+    with open(os.path.join(ROOT, PROJECT, "stories.rs")) as f:
+        return "stories.rs:" + str(1 + next(i for i, text in enumerate(f) if text.rstrip().endswith("// " + mark)))
+
+
+def first_findings(t, trace, kind):
+    """Text of the first finding, which is the same in both."""
+    answer = tasks(t, trace)
+    report = t.silt.command("report", trace, "--json")
+    assert report.code == 0, report.errors
+    told = parse(report.text)["findings"]
+    assert answer["findings"] and answer["findings"][0]["kind"] == kind, answer
+    assert told and (told[0]["kind"], told[0]["text"]) == (kind, answer["findings"][0]["text"]), told
+    assert answer["sentence"].startswith(answer["findings"][0]["text"]), answer["sentence"]
+    return answer["findings"][0], answer
+
+
+def tell(t, program, story, n):
+    trace = t.path(story + ".silt")
+    with Program(t, t.silt.run_argv(trace, [program, story, str(n)], ["-f"])):
+        r = t.silt.command("snapshot", trace, "--graph")
+        assert r.code == 0, r.errors
+    return trace
+
+
+def test_stories(t):
+    program = build_with_tokio(t, PROJECT, "stories")
+    n = t.chance.randint(2000, 4000)
+    trace = tell(t, program, "joinset", n)
+    found, answer = first_findings(t, trace, "kept-tasks")
+    assert found["text"].startswith(f"{n:,} tasks spawned at {place_of('spawned here: joinset')} are finished and still held by a JoinSet"), found
+    screen = t.silt.command("top", "--json", "--frames", "1", trace)
+    assert screen.code == 0 and f": {n:,} tasks spawned at " in parse(screen.text)["tasks"], (screen.errors, screen.text[:800])
+
+    n = t.chance.randint(5000, 20000)
+    found, _ = first_findings(t, tell(t, program, "channel", n), "full-channel")
+    assert f"of 32) wait in a channel of tokio, sent at {place_of('sent here')}" in found["text"], found
+    assert "the channel has no bound" in found["text"] and 300 * (n - 1) <= found["bytes"] <= 400 * n, found
+    about = int(found["text"].split()[1].replace(",", ""))
+    assert abs(about - n) <= 64, found  # the first block came with the channel, the last one is not full
+
+    n = t.chance.randint(1500, 3000)
+    found, answer = first_findings(t, tell(t, program, "select", n), "left-tasks")
+    assert found["text"].startswith(f"{n:,} tasks spawned at {place_of('spawned here: select')} wait, nobody has a handle"), found
+    assert "They had been awaited when their handles were dropped" in found["text"], found
+    assert answer["groups"][0]["with_handle"] == 0 and answer["groups"][0]["runs"] == "stories::fetch", answer["groups"][0]
+
+
+def test_story_without_lines(t):
+    """Nothing but addresses tells the calls of one function apart."""
+    program = t.path("without_lines")
+    subprocess.run(["strip", "-g", "-o", program, build_with_tokio(t, PROJECT, "stories")], check=True)
+    n = t.chance.randint(2000, 3000)
+    found, _ = first_findings(t, tell(t, program, "two", n), "kept-tasks")
+    assert found["severity"] != "note" and " are gone" not in found["text"], found
+
+
+def only_notes(t, trace, kinds):
+    """What is as it should be: no finding of silt tasks but notes, and none of the report."""
+    answer = tasks(t, trace)
+    assert {f["kind"]: f["severity"] for f in answer["findings"]} == dict.fromkeys(kinds, "note"), answer["findings"]
+    report = t.silt.command("report", trace, "--json")
+    assert report.code == 0, report.errors
+    told = {f["kind"] for f in parse(report.text)["findings"]}
+    assert not told & {"kept-tasks", "greedy-task", "full-channel", "left-tasks"}, told
+    assert not answer["unknown"], answer["unknown"]
+    return answer
+
+
+def test_what_is_no_story(t):
+    program = build_with_tokio(t, PROJECT, "stories")
+    n = t.chance.randint(1200, 1500)
+    answer = only_notes(t, tell(t, program, "serve", n), ["left-tasks"])  # channels that are empty, connections that wait
+    assert answer["findings"][0]["text"].endswith("So do the connections of a server, which is no fault."), answer["findings"]
+    assert answer["groups"][0]["waiting"] == n and answer["sentence"].startswith(f"{n + 1:,} tasks"), answer
+    n = t.chance.randint(100, 300)
+    answer = only_notes(t, tell(t, program, "emptied", n), ["kept-tasks"])
+    assert f" {3 * n:,} others that were spawned there are gone." in answer["findings"][0]["text"], answer["findings"]
+
+
+def run_with_samples(t, program, story, n, options):
+    trace = t.path(story + ".silt")
+    try:
+        with Program(t, t.silt.run_argv(trace, [program, story, str(n)], ["-f", "--cpu", *options])):
+            if not options:
+                r = t.silt.command("snapshot", trace, "--graph")
+                assert r.code == 0, r.errors
+    except AssertionError:
+        r = t.silt.command("cpu", "run", "-f", "-o", t.path("may.silt"), "true")
+        if r.code == 125 and "perf_event_paranoid" in r.errors:
+            skip("the kernel does not let us sample: " + r.errors.strip())
+        raise
+    return trace
+
+
+def test_task_that_never_yields(t):
+    program = build_with_tokio(t, PROJECT, "stories")
+    found, _ = first_findings(t, run_with_samples(t, program, "busy", 2, ["--leaks"]), "greedy-task")
+    assert found["text"].startswith("A thread spent ") and " of CPU time in a row in tasks of stories::greedy: " in found["text"], found
+    assert found["severity"] == "worth-knowing", found
+
+
+def test_tasks_that_give_way(t):
+    """Nobody is accused, neither of them nor a call that may block; the copy of the program that the graph is made of is no process of it."""
+    trace = run_with_samples(t, build_with_tokio(t, PROJECT, "stories"), "fair", 1500, [])
+    answer = tasks(t, trace)
+    for f in answer["findings"]:  # as many samples in a row as chance has it
+        assert (f["kind"], f["severity"]) == ("greedy-task", "note") and " of stories::brief: " in f["text"], f
+        assert "Samples do not tell one long poll from many short ones" in f["text"], f
+    report, why = t.silt.report(trace)
+    assert report, why
+    assert "greedy-task" not in [f["kind"] for f in report["findings"]], report["findings"]
+    assert len(report["processes"]) == 1, report["processes"]

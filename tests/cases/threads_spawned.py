@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Threads in silt tasks: where they were spawned, where they wait, what their stacks touch (threads_spawned.c)."""
+
+import os
+import signal
+import subprocess
+import time
+
+from cases import cpu
+from harness.answer import parse
+from harness.process import kill_family, run
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+N_POOL, N_SHORT, TOUCHED = 12, 4, 200000
+
+
+def line_of(mark):
+    with open(os.path.join(HERE, "threads_spawned.c"), encoding="utf-8") as f:
+        return next(i for i, line in enumerate(f, 1) if f"/* {mark} */" in line)
+
+
+def program(t):
+    return t.context.helpers.build("threads_spawned", ["threads_spawned.c"], flags=["-pthread", "-g"])
+
+
+def start(t, argv):
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    t.running.append(process)
+    assert process.stdout.readline() == b"ready\n", "the program has ended"
+    return process
+
+
+def threads_of(t, who):
+    r = t.silt.command("tasks", str(who), "--json")
+    assert r.code == 0, r.errors
+    return parse(r.text)
+
+
+def pool_waits(answer):
+    """The pool's group, once all of it waits and its stacks are known; else None."""
+    for g in answer["threads"]["groups"]:
+        waits = g["waits"][0] if g["waits"] else {"in": "", "threads": 0}
+        if waits["in"].startswith("pthread_cond_wait") and waits["threads"] == N_POOL and g["known_stacks"] == N_POOL:
+            return g
+    return None
+
+
+def until_pool_waits(t, who):
+    end = time.monotonic() + 60
+    pool = None
+    while not pool:
+        r = t.silt.command("tasks", str(who), "--json")
+        assert time.monotonic() < end, r.text + r.errors
+        if r.code == 0:  # of a trace there is nothing to read at first
+            answer = parse(r.text)
+            pool = pool_waits(answer)
+        time.sleep(0.1)
+    assert N_POOL * TOUCHED <= pool["stack_bytes"] <= N_POOL * (TOUCHED + 65536), pool["stack_bytes"]
+    assert pool["alive"] == N_POOL and pool["runs"] == "wait_for_work", pool
+    assert pool["waits"][0]["called_by"].startswith("wait_for_work at threads_spawned.c:"), pool["waits"]
+    assert answer["sentence"].startswith(f"{N_POOL} threads "), answer["sentence"]
+    assert "wait in pthread_cond_wait" in answer["sentence"] and "stacks touch 2." in answer["sentence"], answer["sentence"]
+    return answer, pool
+
+
+def test_of_a_process(t):
+    """Nobody records it: where they were spawned is not known, and not guessed."""
+    process = start(t, [program(t)])
+    try:
+        answer, pool = until_pool_waits(t, process.pid)
+        threads = answer["threads"]
+        assert threads["threads"] == threads["alive"] == N_POOL + 1 and threads["unknown_spawns"] == N_POOL + 1, threads
+        assert pool["spawned"] is None and "stack" not in pool, pool
+        sleeper = next(g for g in threads["groups"] if g["names"][0]["name"] == "sleeper")
+        assert sleeper["waits"][0]["in"] == "pause", sleeper
+    finally:
+        process.stdin.close()
+        assert process.wait(60) == 0
+        kill_family(process)
+
+
+def test_of_a_recording(t):
+    """Threads on a fresh stack are known by the place that spawned them, those on one that was kept are not."""
+    cpu.needs_samples(run([t.silt.path, "run", "-q", "-f", "--cpu", "-o", t.path("can.silt"), "--", "true"]))
+    trace = t.path("t.silt")
+    process = start(t, [t.silt.path, "run", "-q", "-f", "--cpu", "-o", trace, "--", program(t)])
+    try:
+        until_pool_waits(t, trace)
+    finally:
+        process.stdin.close()
+        assert process.wait(60) == 0
+        kill_family(process)
+    answer = threads_of(t, trace)
+    threads = answer["threads"]
+    by_place = {g["spawned"]: g for g in threads["groups"] if g["spawned"]}
+    pool = by_place[f"spawned at threads_spawned.c:{line_of('the pool')}"]
+    short = by_place[f"spawned at threads_spawned.c:{line_of('short ones')}"]
+    assert pool["threads"] == N_POOL and short["threads"] == short["ended"] == 1, by_place
+    assert threads["threads"] == N_POOL + N_SHORT + 1 and threads["unknown_spawns"] == N_SHORT, threads
+    assert sum(g["threads"] for g in threads["groups"]) == threads["threads"], threads
+    assert answer["graph"] is None and answer["tasks"] == 0, answer
+    r = t.silt.command("tasks", trace)
+    assert r.code == 0 and " threads " in r.text and "called by wait_for_work" in " ".join(r.text.split()), r.text
+
+
+def test_stopped_thread_is_no_crash(t):
+    """A process that stands still is told as it is."""
+    process = start(t, [program(t)])
+    try:
+        os.kill(process.pid, signal.SIGSTOP)
+        assert threads_of(t, process.pid)["threads"]["alive"] == N_POOL + 1
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+        process.stdin.close()
+        assert process.wait(60) == 0
+        kill_family(process)

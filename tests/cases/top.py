@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""silt top: the screen as a person sees it, its frames as programs read them, and that the process is as before."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness.answer import parse
+from harness.process import find_by_argument, give_up, run
+from harness.terminal import Terminal
+from harness.watch import one_line
+
+PATIENCE_S = 60
+
+# Holds 64 KiB more about every 5 ms, up to 64 MiB; 40 times that allocates and frees. Ends when its input does.
+PROGRAM = """
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[1024];
+__attribute__((noinline)) void *store_page(int i) { return kept[i % 1024] = memset(malloc(65536), 1, 65536); }
+__attribute__((noinline)) void *grow_cache(int i) { free(kept[i % 1024]); return store_page(i); }
+__attribute__((noinline)) void *read_line(void) { return memset(malloc(200), 1, 200); }
+int main(void) {
+        struct pollfd p = {.fd = 0, .events = POLLIN};
+        for (int i = 0; poll(&p, 1, 5) == 0; i++) {
+                grow_cache(i);
+                for (int k = 0; k < 40; k++)
+                        free(read_line());
+        }
+        return 0;
+}
+"""
+
+
+def program(t):
+    path = t.path("grower")
+    if not os.path.exists(path):
+        with open(path + ".c", "w") as f:
+            f.write(PROGRAM)
+        r = run(["gcc", "-g", "-O1", "-fno-builtin", path + ".c", "-o", path])
+        assert r.code == 0, r.errors
+    return path
+
+
+def started(t):
+    process = subprocess.Popen([program(t)], stdin=subprocess.PIPE)
+    t.running.append(process)
+    return process
+
+
+def folder(t):
+    path = t.path("tmp")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def attached(pid):
+    """Processes of silt that are attached to it."""
+    return [p for p in find_by_argument("attach") if p in find_by_argument(str(pid))]
+
+
+def children_called(name, parent):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                comm, rest = re.match(r"\d+ \((.*)\) (.*)", f.read()).groups()
+        except OSError:
+            continue
+        if comm == name and int(rest.split()[1]) == parent:
+            found.append(int(pid))
+    return found
+
+
+def is_left(t, process):
+    """Nobody of silt is at the process any more, it runs, and ends as it does alone; nothing stays on the disk."""
+    end = time.monotonic() + PATIENCE_S
+    while attached(process.pid):
+        give_up(end, f"still there: {attached(process.pid)}")
+        time.sleep(0.05)
+    assert process.poll() is None, f"the program ended: {process.returncode}"
+    with open(f"/proc/{process.pid}/status") as f:
+        assert re.search(r"^TracerPid:\t0$", f.read(), re.M)
+    process.stdin.close()
+    assert process.wait(PATIENCE_S) == 0
+
+
+def screen(t, who, height=24, width=80, options=(), cwd=None, **env):
+    return Terminal([t.silt.path, "top", *options, str(who)], width, t.path("state"), height,
+                    {"TMPDIR": folder(t), **env}, cwd)
+
+
+def click(x, y):
+    """The left button goes down and up, as a terminal tells it."""
+    return f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m"
+
+
+def test_a_process_is_looked_at(t):
+    process = started(t)
+    with screen(t, process.pid) as s:
+        lines = s.wait_shown(r"store_page\s+grower\.c")
+        assert re.match(r"grower \(pid \d+\) holds about .* allocated since silt attached", " ".join(lines[:3])), lines
+        assert "LIVE" in "\n".join(lines) and lines[-1].startswith("qQuit ?Help"), lines
+        s.wait_shown("[▁▂▃▄▅▆▇█]")
+        s.press("\r", r"CALLERS OF store_page(.|\n)*- store_page(.|\n)*- grow_cache(.|\n)*  main")
+        s.press("s", r"SOURCE(.|\n)*malloc\(65536\)")
+        s.press("\x1b", r"CALLERS OF store_page")
+        s.press("\x1b", r"FUNCTION")
+        lines = s.press("c", r"▼ALLOCS/S.*\n.*read_line")
+        row = next(i for i, line in enumerate(lines) if "ALLOCS/S" in line)
+        lines = s.press(click(lines[row].index("LIVE"), row), r"▼LIVE(.|\n)*store_page(.|\n)*read_line")
+        row = next(i for i, line in enumerate(lines) if "ALLOCS/S" in line)
+        s.press(click(70, row + 2), r"read_line")  # is chosen; once more goes in
+        s.press(click(70, row + 2), r"CALLERS OF read_line")
+        s.press("\x1b", r"FUNCTION")
+        s.press("/line\r", r"Only through 'line'")
+        s.press("\x1b", r"store_page")
+        s.press("p", r"PID +LIVE +RESIDENT(.|\n)*%d .*grower" % process.pid)
+        s.press("p", r"FUNCTION")
+        s.press("t", r"FROM MAIN DOWN(.|\n)*- main")
+        s.press("\x1b\t", r"CALL PATH")
+        s.press("?", r"KEYS(.|\n)*report --at @NAME tells it(.|\n)*it may wait\)")  # lines are whole at 80 columns
+        s.press("?", r"CALL PATH")
+        s.press("f", r"FROZEN")
+        for height, width in ((20, 60), (60, 200), (8, 30)):
+            s.resize(height, width)
+            lines = s.wait_shown(r"(?s)grower.*CALL PATH.*\nqQuit[^\n]*\Z")
+            assert len(lines) == height and lines[-1].startswith("qQuit"), lines
+            assert "FROZEN" in lines[-2], lines
+        os.write(s.master, b"q")
+        assert s.end() == 0 and s.is_restored()
+        assert not s.cells.modes & {"1049", "1000", "1002", "1006"}, s.cells.modes
+        assert 31 not in s.cells.inks and not any(30 < n < 38 for n in s.cells.inks), "colours in spite of NO_COLOR"
+    is_left(t, process)
+    assert os.listdir(folder(t)) == []
+
+
+def bars(lines):
+    """Columns of the timeline that have something, of the row that is full first."""
+    return next(line for line in lines if line.endswith("heap"))[:-10]
+
+
+def test_exact_for_a_while(t):
+    process = started(t)
+    with screen(t, process.pid, NO_COLOR="") as s:
+        s.wait_shown(r"about .*(.|\n)*store_page")
+        s.wait_shown(r"at [2-9](\.\d+)? s")
+        s.press("x", r"Every event is recorded")
+        lines = s.wait_shown(r"holds \d")
+        assert "about" not in " ".join(lines[:2]) and "lost" not in " ".join(lines[:4]), lines
+        assert bars(lines).strip()[:3].strip() and re.search(r"[^ ] +[^ ]", bars(lines)), ("what was before is gone", lines)
+        s.wait_shown(r"holds about")
+        assert any(30 < n < 38 for n in s.cells.inks), s.cells.inks
+        os.kill(s.child.pid, signal.SIGTERM)
+        assert s.end() == 0 and s.is_restored(), s.seen[-500:]
+        assert "1049" not in s.cells.modes
+    is_left(t, process)
+    assert os.listdir(folder(t)) == []
+
+
+def test_exact_on_a_screen_that_is_frozen(t):
+    """The process is left when the ten seconds are over, and sampled again when the screen goes on."""
+    process = started(t)
+    with screen(t, process.pid) as s:
+        s.wait_shown(r"about .*(.|\n)*store_page")
+        s.press("x", r"holds \d(.|\n)*store_page")
+        s.press("f", r"FROZEN")
+        end = time.monotonic() + PATIENCE_S
+        while attached(process.pid):
+            give_up(end, "it is still recorded")
+            s.more()
+        assert "about" not in " ".join(s.cells.lines()[:2]), s.cells.lines()
+        s.press("f", r"holds about")
+        os.write(s.master, b"q")
+        assert s.end() == 0
+    is_left(t, process)
+
+
+def test_a_mark_keeps_the_trace(t):
+    process = started(t)
+    here = t.path("here")
+    os.mkdir(here)
+    taken = f"{here}/silt.grower.{process.pid}.silt"
+    with open(taken, "w") as f:
+        f.write("somebody's")
+    with screen(t, process.pid, cwd=here) as s:
+        s.wait_shown("store_page")
+        s.press("m", r"Marked as @1\.(.|\n)*will be kept")
+        os.write(s.master, b"q")
+        assert s.end() == 0, s.seen[-500:]
+        name, = re.findall(r"silt: trace: (\S+)", s.seen)
+    with open(taken) as f:
+        assert f.read() == "somebody's"
+    report, why = t.silt.report(os.path.join(here, name), "--at", "@1")
+    assert report, why
+    top = report["top"][0]["sites"][0]["stack"]
+    assert any(frame["function"] == "store_page" for frame in top), top
+    is_left(t, process)
+    assert os.listdir(folder(t)) == [], os.listdir(folder(t))
+
+
+def test_ends_that_nobody_chose(t):
+    process = started(t)
+    with screen(t, process.pid) as s:
+        s.wait_shown("store_page")
+        s.child.kill()  # the attaching child hears of it from the kernel
+        s.child.wait()
+    is_left(t, process)
+    end = time.monotonic() + PATIENCE_S
+    while os.listdir(folder(t)):
+        give_up(end, f"left behind: {os.listdir(folder(t))}")
+        time.sleep(0.05)
+    process = started(t)
+    with screen(t, process.pid) as s:
+        s.wait_shown("store_page")
+        process.stdin.close()
+        s.wait_shown(r"no longer recorded; (.|\n)*in the end it held(.|\n)*store_page")
+        s.press("\r", r"CALLERS OF store_page(.|\n)*grow_cache")
+        s.press("x", r"no longer recorded\.")
+        os.write(s.master, b"\x03")
+        assert s.end() == 0 and s.is_restored()
+    assert process.wait(PATIENCE_S) == 0
+
+
+def test_terminals_with_less(t):
+    process = started(t)
+    with screen(t, process.pid, LC_ALL="C", LANG="C") as s:
+        s.wait_shown("store_page")
+        assert not re.search(r"[^\x00-\x7f]", s.seen), s.seen
+        os.write(s.master, b"q")
+        assert s.end() == 0
+    with screen(t, process.pid, TERM="no-such-terminal") as s:
+        assert s.end() == 2
+        assert "silt: terminal 'no-such-terminal' is not known here" in s.seen, s.seen
+    with screen(t, process.pid, TERM="dumb") as s:
+        assert s.end() == 2
+        assert "silt: terminal 'dumb' cannot show a screen: set TERM" in s.seen, s.seen
+    r = run([t.silt.path, "top", str(process.pid)])
+    assert r.code == 2 and r.text == "", r.text
+    one_line(r.errors, "no terminal", "--batch")
+    is_left(t, process)
+    for who, word in ((("4194000",), "no such process"), (("4294967296",), "pid 4294967296: no such process"),
+                      ((t.path("nothing.silt"),), "nothing.silt"), (("1", "2"), "leave out '2'")):
+        r = t.silt.command("top", "--batch", *who)
+        assert r.code == 2, r.text
+        one_line(r.errors, word)
+
+
+def frames(text):
+    return [parse(line) for line in text.splitlines()]
+
+
+def at_moment(t, trace, frame):
+    """What the report says of that moment."""
+    report, why = t.silt.report(trace, "--process", "all", "--to", f"{frame['at_s']:.6f}s")
+    assert report, why
+    return report["totals"]
+
+
+def same_figures(frame, totals):
+    assert (frame["live_bytes"], frame["live_blocks"], frame["allocations"], frame["frees"], frame["bytes_allocated"]) == (
+        totals["end_live_bytes"], totals["end_live_blocks"], totals["allocations"], totals["frees"],
+        totals["bytes_allocated"]), (frame, totals)
+
+
+def test_figures_of_a_recording_that_goes_on(t):
+    """Each frame is what the report says of that moment later. A name for each function, from the first frame on."""
+    trace = t.path("t.silt")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [program(t)]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    pid = None
+    end = time.monotonic() + PATIENCE_S
+    while not pid:
+        give_up(end, "the program did not start")
+        pid = next(iter(children_called(os.path.basename(program(t)), recording.pid)), None)
+        time.sleep(0.05)
+    r = t.silt.command("top", "--json", "--every", "500ms", "--frames", "4", str(pid))
+    assert r.code == 0, r.errors
+    got = frames(r.text)
+    recording.stdin.close()
+    assert recording.wait(PATIENCE_S) == 0
+    assert len(got) == 4 and all(f["mode"] == "exact" and not f["attached"] for f in got), got
+    assert got[0]["at_s"] < got[-1]["at_s"], "it did not go on"
+    for frame in got:
+        same_figures(frame, at_moment(t, trace, frame))
+        assert all(row["function"] for row in frame["top"]), frame["top"]
+        assert [p["pid"] for p in frame["processes"]] == [pid]
+    assert sum(row["live_bytes"] for row in got[-1]["top"]) == got[-1]["live_bytes"]
+    assert got[-1]["top"][0]["function"] == "store_page" and got[-1]["growth_bytes_per_s"] > 0, got[-1]
+    assert "store_page" in got[-1]["sentence"], got[-1]["sentence"]
+    last = frames(t.silt.command("top", "--json", trace).text)
+    assert len(last) == 1 and last[0]["is_over"], last
+    same_figures(last[0], at_moment(t, trace, {"at_s": 1e6}))
+    text = t.silt.command("top", "--batch", trace)
+    assert text.code == 0 and re.search(r"^grower .*no longer recorded; in the end it held", text.text), text.text
+    assert re.search(r"MiB .*store_page$", text.text, re.M), text.text
+
+
+def test_a_recorder_that_does_not_write(t):
+    """What is shown is of a moment ago, and the sentence does not say that it is so now. A recorder that dies leaves no end."""
+    trace = t.path("t.silt")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [program(t)]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    end = time.monotonic() + PATIENCE_S
+    while "store_page" not in t.silt.command("top", "--batch", "--frames", "1", trace).text:
+        give_up(end, "nothing is recorded")
+    recorder, = children_called("silt-recorder", recording.pid)
+    top = subprocess.Popen([t.silt.path, "top", "--json", "--every", "250ms", trace], stdout=subprocess.PIPE, text=True)
+    t.running.append(top)
+    assert " holds " in parse(top.stdout.readline())["sentence"]
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        while " holds " in (frame := parse(top.stdout.readline()))["sentence"]:
+            give_up(end, f"still: {frame}")
+        assert re.search(r" held .* Nothing was written to the trace for \d", frame["sentence"]), frame
+        assert frame["silent_s"] >= 10, frame
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    while " held " in (frame := parse(top.stdout.readline()))["sentence"]:
+        give_up(end, f"still: {frame}")
+    os.kill(recorder, signal.SIGKILL)
+    *_, last = top.stdout.read().splitlines()
+    assert "when last seen it held" in last and "Incomplete: the end of the recording is missing" in last, last
+    recording.stdin.close()
+    recording.wait(PATIENCE_S)
+
+
+def test_figures_of_programs_of_others(t):
+    for argv in (["python3", "-S", "-c", "x = [str(i) * 9 for i in range(30000)]; import os; p = os.fork(); p and os.waitpid(p, 0)"],
+                 ["sqlite3", ":memory:", "create table t(a, b); insert into t values (1, zeroblob(100000)); select count(*) from t"]):
+        trace = t.path(argv[0] + ".silt")
+        r = t.silt.record(trace, argv)
+        assert r.code == 0, r.errors
+        frame, = frames(t.silt.command("top", "--json", trace).text)
+        report, why = t.silt.report(trace, "--process", "all")
+        assert report, why
+        same_figures(frame, report["totals"])
+        groups = parse(t.silt.command("report", "--json", trace, "--process", "all", "--group-by", "function", "--by", "end").text)
+        held = [g["self"]["end_live_bytes"] for g in groups["groups"] if g["self"]["end_live_bytes"]]
+        assert [row["live_bytes"] for row in frame["top"] if row["live_bytes"]] == held[:20] and held, (argv, held)
+
+
+def test_hostile_names(t):
+    name = "\x1b]0;gotcha\x07\u202e\n"
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, ["python3", "-S", "-c", f"import os; os.execvp('sleep', [{name!r}, '0.1'])"])
+    assert r.code == 0, r.errors
+    text = t.silt.command("top", "--batch", trace).text
+    assert "gotcha" in text and not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text), text
+    with screen(t, trace) as s:
+        s.wait_shown("gotcha")
+        assert "\x1b]0;" not in s.seen and "\u202e" not in s.seen
+        os.write(s.master, b"q")
+        assert s.end() == 0
