@@ -27,8 +27,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from harness import cases, oracles, program  # noqa: E402
-from harness.load import Load  # noqa: E402
+from harness import cases, environment, gate, meson_tests, oracles, program  # noqa: E402
 from harness.process import TimedOut  # noqa: E402
 from harness.silt import Silt  # noqa: E402
 from harness.toolchain import BuildError, Toolchain  # noqa: E402
@@ -116,6 +115,8 @@ def emulated_tests(context, options):
 
 def all_tests(context, options):
     tests = list(program_tests(context, options))
+    if options.gate:
+        tests = meson_tests.load(context.build_dir) + tests
     if options.oracle:
         for t in tests:
             if "oracle" in t.case:
@@ -141,16 +142,13 @@ def all_tests(context, options):
     return tests
 
 
-# A test that ran out of time on a busy machine is run once more, alone, at the end; nothing else ever is. More of them than that
-# are no accident.
-MAX_LATE = 3
-
-
 class Summary:
-    def __init__(self, out=sys.stdout):
-        self.out = out
+    """What was found so far; a strict one takes a test that cannot run for one that failed."""
+
+    def __init__(self, out=sys.stdout, is_strict=False):
+        self.out, self.is_strict = out, is_strict
         self.passed = 0
-        self.failed, self.skipped, self.late, self.repeated = [], [], [], []
+        self.failed, self.skipped, self.unsteady = {}, [], {}
         self.lock = threading.Lock()
 
     def say(self, text):
@@ -160,49 +158,42 @@ class Summary:
         text = f"{self.passed} passed, {len(self.failed)} failed"
         return text + (f", {len(self.skipped)} skipped" if self.skipped else "")
 
-    def late_line(self):
-        """What was repeated; nothing where nothing was."""
-        n = len(self.repeated)
-        return f"{n} time-out{'s' if n > 1 else ''} on a busy machine, repeated: {', '.join(self.repeated)}" if n else ""
-
 
 def run_once(test):
-    """Failures, notes, and whether it was time that it lacked."""
+    """Failures and notes."""
     try:
-        return *test.run(), False
+        return test.run()
     except cases.Skip as skip:
         raise skip
-    except (TimedOut, subprocess.TimeoutExpired) as e:
-        return [str(e), *getattr(e, "draws", [])], [], True
-    except BuildError as e:
-        return [str(e)], [], False
+    except (BuildError, TimedOut, subprocess.TimeoutExpired) as e:
+        return [str(e), *getattr(e, "draws", [])], []
     except Exception as e:
-        return [traceback.format_exc(), *getattr(e, "draws", [])], [], False
+        return [traceback.format_exc(), *getattr(e, "draws", [])], []
 
 
-def run_test(test, repeats, summary, context, is_last_word=True, load=Load):
+def run_test(test, repeats, summary, context):
     """All repetitions of one test, and its line."""
     begin = time.monotonic()
     failures, notes, done = [], [], 0
-    skip, is_late = None, False
+    skip = None
     while done < repeats and not failures:
-        machine = load()
         try:
-            failures, notes, is_late = run_once(test)
+            failures, notes = run_once(test)
         except cases.Skip as e:
             skip = str(e)
             break
         done += 1
     seconds = time.monotonic() - begin
     with summary.lock:
-        if skip:
+        if skip and summary.is_strict:
+            summary.failed[test.name] = [f"it could not run: {skip}"]
+            summary.say(f"FAIL {test.name}: it could not run: {skip}")
+        elif skip:
             summary.skipped.append(test.name)
             summary.say(f"SKIP {test.name}: {skip}")
         elif failures:
-            is_late = is_late and not is_last_word and len(summary.late) < MAX_LATE and machine.is_busy()
-            summary.failed += [] if is_late else [test.name]
-            summary.late += [test] if is_late else []
-            summary.say(f"{'LATE' if is_late else 'FAIL'} {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
+            summary.failed[test.name] = failures
+            summary.say(f"FAIL {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
             for failure in failures:
                 summary.say("     " + failure.replace("\n", "\n     "))
             keep_traces(test, summary, context)
@@ -214,11 +205,23 @@ def run_test(test, repeats, summary, context, is_last_word=True, load=Load):
                 summary.say("     note: " + note.replace("\n", "\n           "))
 
 
-def run_late(summary, context):
-    """Those that ran out of time, alone."""
-    for test in summary.late:
-        summary.repeated.append(test.name)
-        run_test(test, 1, summary, context)
+def forgive(tests, summary):
+    """What failed in the gate is run twice more, alone: what passes then is unsteady, unless it did harm or is one of many."""
+    for test in tests:
+        failures = summary.failed.get(test.name)
+        if not failures or gate.is_grave(failures):
+            continue
+        again = next((found for found, _ in (run_once(test) for _ in range(2)) if found), None)
+        if again:
+            summary.say(f"     again: {test.name}: {again[0]}")
+        else:
+            summary.unsteady[test.name] = failures
+    if len(summary.unsteady) > gate.MAX_UNSTEADY:
+        summary.say(f"{len(summary.unsteady)} tests failed and then passed: at most {gate.MAX_UNSTEADY} are forgiven")
+        return
+    for name in summary.unsteady:
+        del summary.failed[name]
+        summary.passed += 1
 
 
 def keep_traces(test, summary, context):
@@ -235,6 +238,7 @@ def parse_arguments():
     p.add_argument("--build", default="build", help="build directory with silt and libsilt.so")
     p.add_argument("--variant", help="name of a second build directory beside the first: BUILD-VARIANT")
     p.add_argument("--only", metavar="REGEX", help="only tests whose name matches")
+    p.add_argument("--gate", action="store_true", help="only the tests that tests/gate.txt lists, once; what fails is tried again at the end")
     p.add_argument("--list", action="store_true", help="print the names and stop")
     p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
@@ -255,7 +259,7 @@ def parse_arguments():
 def repeats_of(test, options):
     if options.repeat:
         return options.repeat
-    if options.once:
+    if options.once or options.gate:
         return min(1, test.repeats)
     return test.soak_repeats if options.soak else test.repeats
 
@@ -270,33 +274,49 @@ def plain_signals():
 def main():
     plain_signals()
     options = parse_arguments()
+    scratch = environment.settle() if options.gate else None
+    try:
+        return run_all(options)
+    finally:
+        left = environment.leave(scratch) if scratch else []
+        if left:
+            print(f"left in the scratch folder: {', '.join(left)}", file=sys.stderr)
+
+
+def run_all(options):
     if not os.path.exists("/proc/self/maps"):
         print("silt: tests: cannot run here: nothing is mounted at /proc: mount -t proc proc /proc", file=sys.stderr)
         return 1
     context = Context(options)
     tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
+    if options.gate:
+        listing = gate.Listing(os.path.join(HERE, "gate.txt"))
+        tests = [t for t in tests if listing.has(t.name)]
+        if not options.only and listing.unused():
+            print(f"silt: tests: tests/gate.txt names what no test is called: {', '.join(listing.unused())}", file=sys.stderr)
+            return 1
     tests = [t for t in tests if repeats_of(t, options)]
     if options.list:
         for test in tests:
             print(test.name)
         return 0
-    summary = Summary()
+    summary = Summary(is_strict=options.gate)
     if options.soak:
         print(f"drawn anew: SILT_SEED={context.seed}")
     # Tests that wait have a lane of their own: they take time, and no processor that others would need.
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool, concurrent.futures.ThreadPoolExecutor(1) as waiting:
-        is_last_word = options.soak or bool(options.repeat)
-        for future in [(waiting if getattr(t, "waits", False) else pool).submit(run_test, t, repeats_of(t, options), summary, context, is_last_word)
+        for future in [(waiting if getattr(t, "waits", False) else pool).submit(run_test, t, repeats_of(t, options), summary, context)
                        for t in tests]:
             future.result()
-    run_late(summary, context)
+    if options.gate:
+        forgive(tests, summary)
     if options.summary_file:
         with open(options.summary_file, "w") as f:
             json.dump({"passed": summary.passed, "failed": len(summary.failed), "skipped": len(summary.skipped),
-                       "repeated": len(summary.repeated), "names_failed": summary.failed}, f)
+                       "names_failed": list(summary.failed), "unsteady": summary.unsteady}, f)
             f.write("\n")
-    if summary.late_line():
-        print(summary.late_line())
+    for name in summary.unsteady:
+        print(f"unsteady: {name}")
     print(summary.line())
     return 1 if summary.failed or not tests else 0
 

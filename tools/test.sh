@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `make test` and, with --soak, `make soak`: builds what is tested, runs every tier of
-# docs/testing.md and ends with one line: N passed, N failed. `make check` (--check): what one runs while working.
+# Builds what is tested, runs it, and ends with one line: N passed, N failed.
+#
+#   tools/test.sh          `make test`: the gate; what tests/gate.txt lists
+#   tools/test.sh --all    `make test-all`: every tier of docs/testing.md
+#   tools/test.sh --soak   `make soak`: the same with long repetition counts
 set -u
 cd "$(dirname "$0")/.." || exit 1
-soak='' check=''
-[ "${1:-}" != --check ] || check=1
+is_gate='' soak=''
+[ $# -gt 0 ] || is_gate=1
 if [ "${1:-}" = --soak ]; then
         soak=--soak
         export SILT_HOSTILE_ALL=1 # src/report/report_hostile_test.c
         export SILT_TRAFFIC_DRAWS=10000 # src/diff/traffic_test.c
-        # What tests draw: the same in every `make test`, another in every `make soak`.
+        # What tests draw: always the same, but in `make soak`.
         export SILT_SEED=${SILT_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
         echo "silt: tests: drawn anew: SILT_SEED=$SILT_SEED"
 fi
@@ -97,7 +100,7 @@ programs() { # NAME ARGUMENT...
         shift
         say "$name"
         python3 tests/run.py --summary-file "$results/$name.json" "$@" 2>&1 | tee "$log" |
-                grep --line-buffered -P '^(FAIL|LATE|SKIP|     (?!note: ))'
+                grep --line-buffered -P '^(FAIL|SKIP|     (?!note: ))'
         n_left_out=$(grep -c '^left out' "$log")
         [ "$n_left_out" = 0 ] || echo "        $n_left_out left out, with the reasons in $log"
         if [ ! -s "$results/$name.json" ]; then
@@ -117,14 +120,19 @@ x86_64) other=aarch64 ;;
 *) other=x86_64 ;;
 esac
 
-if [ -n "$check" ]; then
-        if step build build_all; then
-                suite unit build
-                programs programs --build build --only '^program/' --once
-                step format python3 tools/lint.py --format
-        fi
-        say "done"
-        exec python3 tests/summarize.py "$results"/*.json
+# Whether anything that is tested here differs from the commit.
+is_committed() {
+        [ -z "$(git status --porcelain 2>&1)" ]
+}
+
+if [ -n "$is_gate" ]; then
+        export MALLOC_PERTURB_=165 # Meson would draw one
+        step build build_all && programs gate --build build --gate
+        step "build-$other" build "build-$other" --cross-file "tools/cross/$other.ini" -Druntime_only=true && suite "gates-$other" "build-$other"
+        step format python3 tools/lint.py --format
+        python3 tests/summarize.py "$results"/*.json || exit 1
+        ! is_committed || git rev-parse 'HEAD^{tree}' >"$results/passed"
+        exit 0
 fi
 if step build build_all; then
         suite unit build

@@ -9,7 +9,7 @@ import time
 
 
 class TimedOut(Exception):
-    """Something did not come to its end, or to a state, in time: on a busy machine the one kind of failure that is repeated."""
+    """Something did not come to its end, or to a state, in time."""
 
 
 def give_up(deadline, text):
