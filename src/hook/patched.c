@@ -369,7 +369,8 @@ static __attribute__((noinline)) void patched_after_sampled(struct patched_frame
                 patched_sample_alloc(f, (void *)result);
                 break;
         case WIRE_CALL_CONTROL:
-        case WIRE_CALL_CONTROL_MIB: patched_heap_after(f, result); break;
+        case WIRE_CALL_CONTROL_MIB:
+        case WIRE_CALL_NAME_TO_MIB: patched_heap_after(f, result); break;
         default: patched_sample_alloc(f, (void *)result); break;
         }
 }

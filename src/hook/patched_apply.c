@@ -214,8 +214,6 @@ static void patched_take_entries(uint32_t first, const struct wire_entry *entrie
                                                    .end = entries[i].code_end,
                                                    .kinds = patched_kinds(&entries[i])};
                 patched_entries[at].heap &= (uint8_t)~WIRE_ENTRY_OPEN;
-                if (entries[i].call == WIRE_CALL_NAME_TO_MIB)
-                        patched_heap_know(&patched_entries[at]);
         }
         patched_n_groups = (uint16_t)(patched_n_groups + n_groups);
 }

@@ -55,30 +55,29 @@ enum arena_op {
         ARENA_CREATE,
         ARENA_BIND,
         ARENA_RESET,
-        ARENA_HOOKS,
         ARENA_BATCH, /* many blocks at once */
-        ARENA_LOOKUP,
         ARENA_N_OPS
 };
 
 /* A name as jemalloc numbers it. */
 struct mib {
         uint64_t parts[MIB_MAX];
-        uint64_t n; /* 0: it has no such name */
+        _Atomic uint64_t n; /* 0: the program has not asked for its number */
 };
 
 static const char *const arena_names[] = {
-        "arenas.create",        "experimental.arenas_create_ext",
-        "arenas.extend",        "thread.arena",
-        "arena.0.reset",        "arena.0.destroy",
-        "arena.0.extent_hooks", "experimental.batch_alloc",
-        "arenas.lookup",
+        "arenas.create",
+        "experimental.arenas_create_ext",
+        "arenas.extend",
+        "thread.arena",
+        "arena.0.reset",
+        "arena.0.destroy",
+        "experimental.batch_alloc",
 };
 static const uint8_t arena_name_ops[] = {
-        ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND,   ARENA_RESET,
-        ARENA_RESET,  ARENA_HOOKS,  ARENA_BATCH,  ARENA_LOOKUP,
+        ARENA_CREATE, ARENA_CREATE, ARENA_CREATE, ARENA_BIND, ARENA_RESET, ARENA_RESET, ARENA_BATCH,
 };
-enum { ARENA_N_NAMES = sizeof(arena_name_ops), ARENA_NAME_LOOKUP = ARENA_N_NAMES - 1 };
+enum { ARENA_N_NAMES = sizeof(arena_name_ops) };
 
 /* What experimental.batch_alloc is given. */
 struct batch {
@@ -92,11 +91,9 @@ struct control {
         struct real_fn batch_fn; /* mallctl when what it allocates is its caller's */
         bool is_used;
         uint16_t group;
-        void *by_mib, *name_to_mib; /* mallctlbymib, mallctlnametomib; NULL: not known */
-        _Atomic bool has_mibs;
-        _Atomic bool has_hooks; /* the program's own code runs while its locks are held */
         struct mib mibs[ARENA_N_NAMES];
-        _Atomic uint64_t made[ARENAS_MAX / 64]; /* arenas of the program's own making */
+        _Atomic uint64_t made[ARENAS_MAX / 64];    /* arenas of the program's own making */
+        _Atomic uint64_t assumed[ARENAS_MAX / 64]; /* with blocks that may be of another */
 };
 
 static struct control controls[CONTROLS_MAX];
@@ -118,72 +115,46 @@ static struct control *control_new(uint16_t group) {
         return NULL;
 }
 
-void patched_heap_know(const struct wire_entry *entry) {
-        struct control *c;
+static bool control_is_about(const struct wire_entry *entry) {
+        return entry->call >= WIRE_CALL_CONTROL && entry->call <= WIRE_CALL_NAME_TO_MIB;
+}
 
-        if (entry->call < WIRE_CALL_CONTROL)
-                return;
-        c = control_of(entry->group);
-        if (!c)
-                c = control_new(entry->group);
-        if (c && entry->call == WIRE_CALL_CONTROL_MIB)
-                c->by_mib = (void *)entry->moved;
-        if (c && entry->call == WIRE_CALL_NAME_TO_MIB)
-                c->name_to_mib = (void *)entry->moved;
+void patched_heap_know(const struct wire_entry *entry) {
+        if (control_is_about(entry) && !control_of(entry->group))
+                control_new(entry->group);
 }
 
 void patched_heap_forget(const struct wire_entry *entry) {
-        struct control *c = entry->call >= WIRE_CALL_CONTROL ? control_of(entry->group) : NULL;
+        struct control *c = control_is_about(entry) ? control_of(entry->group) : NULL;
 
         if (!c)
                 return;
         c->is_used = false;
-        c->by_mib = c->name_to_mib = NULL;
-        atomic_store_explicit(&c->has_mibs, false, memory_order_relaxed);
-        for (unsigned i = 0; i < ARENAS_MAX / 64; i++)
+        for (unsigned i = 0; i < ARENA_N_NAMES; i++)
+                atomic_store_explicit(&c->mibs[i].n, 0, memory_order_relaxed);
+        for (unsigned i = 0; i < ARENAS_MAX / 64; i++) {
                 atomic_store_explicit(&c->made[i], 0, memory_order_relaxed);
+                atomic_store_explicit(&c->assumed[i], 0, memory_order_relaxed);
+        }
 }
 
 static uint64_t arena_heap(const struct control *c, uint32_t arena) {
         return PATCHED_HEAP_ARENA | (uint64_t)(c - controls) << 32 | arena;
 }
 
-static bool arena_was_made(const struct control *c, uint32_t arena) {
+static bool arena_has(const _Atomic uint64_t *bits, uint32_t arena) {
         return arena < ARENAS_MAX &&
-               atomic_load_explicit(&c->made[arena / 64], memory_order_relaxed) >> arena % 64 & 1;
+               atomic_load_explicit(&bits[arena / 64], memory_order_relaxed) >> arena % 64 & 1;
 }
 
-static uint64_t control_call_here(void *fn, const uint64_t *args) {
-        uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = fn;
-
-        return function(args[0], args[1], args[2], args[3], args[4], args[5]);
+static void arena_note(_Atomic uint64_t *bits, uint32_t arena) {
+        if (arena < ARENAS_MAX && !arena_has(bits, arena))
+                atomic_fetch_or_explicit(&bits[arena / 64], UINT64_C(1) << arena % 64,
+                                         memory_order_relaxed);
 }
 
-/* fn(args[0], … args[5]), which may use registers that a patched function's caller keeps values in. */
-static int control_call(void *fn, const uint64_t *args) {
-        return (int)patched_call_libc((void *)control_call_here, (uint64_t)fn, (uint64_t)args);
-}
-
-/* Two threads that do it at once write the same. */
-static void control_get_mibs(struct control *c) {
-        if (atomic_load_explicit(&c->has_mibs, memory_order_acquire) || !c->name_to_mib)
-                return;
-        for (unsigned i = 0; i < ARENA_N_NAMES; i++) {
-                struct mib mib;
-                uint64_t args[6];
-
-                mib.n = MIB_MAX;
-                args[0] = (uint64_t)arena_names[i];
-                args[1] = (uint64_t)mib.parts;
-                args[2] = (uint64_t)&mib.n;
-                args[3] = args[4] = args[5] = 0;
-                if (control_call(c->name_to_mib, args) != 0 || mib.n > MIB_MAX)
-                        mib.n = 0;
-                for (unsigned k = 0; k < mib.n; k++)
-                        c->mibs[i].parts[k] = mib.parts[k];
-                c->mibs[i].n = mib.n;
-        }
-        atomic_store_explicit(&c->has_mibs, true, memory_order_release);
+static bool arena_was_made(const struct control *c, uint32_t arena) {
+        return arena_has(c->made, arena);
 }
 
 /* The number in the place of the second part, or ARENA_NONE. */
@@ -191,16 +162,16 @@ static uint32_t arena_number(uint64_t number) {
         return number < ARENAS_MAX ? (uint32_t)number : ARENA_NONE;
 }
 
-static enum arena_op arena_op_of_mib(struct control *c, const uint64_t *mib, uint64_t n,
+static enum arena_op arena_op_of_mib(const struct control *c, const uint64_t *mib, uint64_t n,
                                      uint32_t *ret_arena) {
-        control_get_mibs(c);
-        if (!mib || !atomic_load_explicit(&c->has_mibs, memory_order_acquire))
+        if (!mib)
                 return ARENA_OTHER;
         for (unsigned i = 0; i < ARENA_N_NAMES; i++) {
                 const struct mib *known = &c->mibs[i];
-                bool is_it = known->n == n && n > 1 && known->parts[0] == mib[0];
+                bool is_it = atomic_load_explicit(&known->n, memory_order_acquire) == n && n > 1 &&
+                             known->parts[0] == mib[0];
 
-                if (arena_name_ops[i] != ARENA_RESET && arena_name_ops[i] != ARENA_HOOKS)
+                if (arena_name_ops[i] != ARENA_RESET)
                         is_it = is_it && known->parts[1] == mib[1];
                 for (unsigned k = 2; is_it && k < n; k++)
                         is_it = known->parts[k] == mib[k];
@@ -235,22 +206,19 @@ static enum arena_op arena_op_of_name(const char *name, uint32_t *ret_arena) {
         return ARENA_OTHER;
 }
 
-/* The arena that a block is in, as jemalloc says; ARENA_NONE: it does not. */
-static uint32_t arena_ask(struct control *c, const void *block) {
-        uint64_t args[6], arena_bytes = sizeof(uint32_t);
-        uint32_t arena = ARENA_NONE;
+/* mallctlnametomib(name, mib, n_mib) has said so. silt does not ask itself: that would take jemalloc's control lock on the program's thread,
+ * and who holds it may wait for that thread (an extent hook of the program's own). Two threads that do it at once write the same. */
+static void control_learn_mib(struct control *c, const char *name, const uint64_t *parts,
+                              uint64_t n) {
+        uint32_t ignored;
 
-        control_get_mibs(c);
-        if (!c->by_mib || !atomic_load_explicit(&c->has_mibs, memory_order_acquire) ||
-            !c->mibs[ARENA_NAME_LOOKUP].n || atomic_load(&c->has_hooks))
-                return ARENA_NONE;
-        args[0] = (uint64_t)c->mibs[ARENA_NAME_LOOKUP].parts;
-        args[1] = c->mibs[ARENA_NAME_LOOKUP].n;
-        args[2] = (uint64_t)&arena;
-        args[3] = (uint64_t)&arena_bytes;
-        args[4] = (uint64_t)&block;
-        args[5] = sizeof(block);
-        return control_call(c->by_mib, args) == 0 ? arena : ARENA_NONE;
+        for (unsigned i = 0; i < ARENA_N_NAMES && n <= MIB_MAX; i++) {
+                if (!arena_name_is(name, arena_names[i], &ignored))
+                        continue;
+                for (unsigned k = 0; k < n; k++)
+                        c->mibs[i].parts[k] = parts[k];
+                atomic_store_explicit(&c->mibs[i].n, n, memory_order_release);
+        }
 }
 
 /* mallctl(name, oldp, oldlenp, newp, newlen), mallctlbymib(mib, miblen, oldp, oldlenp, newp, newlen). */
@@ -269,8 +237,6 @@ static bool arena_before(struct patched_frame *f, struct thread *t, bool is_samp
         f->block = NULL;
         if (is_sampled && op != ARENA_BATCH)
                 return false;
-        if ((op == ARENA_CREATE || op == ARENA_HOOKS) && value[2])
-                atomic_store(&c->has_hooks, true);
         switch (op) {
         case ARENA_CREATE:
                 if (!value[0])
@@ -285,6 +251,8 @@ static bool arena_before(struct patched_frame *f, struct thread *t, bool is_samp
         case ARENA_RESET:
                 if (!arena_was_made(c, arena))
                         return false;
+                if (arena_has(c->assumed, arena))
+                        runtime_mark_unfollowed(WIRE_UNFOLLOWED_CACHES);
                 heap_say(t, arena_heap(c, arena), WIRE_HEAP_BEGIN, NULL);
                 break;
         case ARENA_BATCH:
@@ -316,8 +284,7 @@ const struct real_fn *patched_heap_fn(const struct patched_frame *f, const struc
 static void arena_is_made(struct control *c, uint32_t arena) {
         if (arena >= ARENAS_MAX)
                 return;
-        atomic_fetch_or_explicit(&c->made[arena / 64], UINT64_C(1) << arena % 64,
-                                 memory_order_relaxed);
+        arena_note(c->made, arena);
         patched_has_heaps = true;
 }
 
@@ -364,13 +331,14 @@ static void arena_after(struct patched_frame *f, bool is_done) {
                 arena_is_made(c, *(const uint32_t *)f->block);
         /* what its cache holds of an arena outlasts the binding */
         if (f->size_bytes == ARENA_BIND && (f->t->arena || arena_was_made(c, arena)))
-                f->t->arena = PATCHED_HEAP_ASK | f->heap;
+                f->t->arena = PATCHED_HEAP_ASSUMED | f->heap;
 }
 
 /* The thread's arena, if its cache may hold blocks of one that the program made. */
 static uint64_t arena_of_thread(const struct control *c, const struct thread *t) {
-        return t->arena && (t->arena & ~PATCHED_HEAP_ASK) >> 32 == arena_heap(c, 0) >> 32 ? t->arena
-                                                                                          : 0;
+        return t->arena && (t->arena & ~PATCHED_HEAP_ASSUMED) >> 32 == arena_heap(c, 0) >> 32
+                       ? t->arena
+                       : 0;
 }
 
 /* MALLOCX_ARENA, MALLOCX_TCACHE, MALLOCX_TCACHE_NONE: the arena's number and 1; the cache's and 2, or 1 for none. */
@@ -380,9 +348,8 @@ static uint64_t arena_of_flags(const struct control *c, const struct thread *t, 
         if (arena && cache == 1)
                 return arena_was_made(c, arena - 1) ? arena_heap(c, arena - 1) : 0;
         if (arena)
-                return PATCHED_HEAP_ASK | arena_heap(c, arena - 1);
-        return cache > 1 && !t->arena ? PATCHED_HEAP_ASK | arena_heap(c, ARENA_NONE)
-                                      : arena_of_thread(c, t);
+                return PATCHED_HEAP_ASSUMED | arena_heap(c, arena - 1);
+        return arena_of_thread(c, t);
 }
 
 /* ---- allocations ------------------------------------------------------------------------------- */
@@ -407,20 +374,16 @@ uint64_t patched_heap_asked(const struct patched_frame *f, const struct thread *
 }
 
 void patched_heap_tell(const struct patched_frame *f, void *block) {
-        uint64_t heap = f->heap & ~PATCHED_HEAP_ASK;
+        uint64_t heap = f->heap & ~PATCHED_HEAP_ASSUMED;
 
         if (f->heap & PATCHED_HEAP_ARENA) {
                 struct control *c = control_of(f->entry->group);
-                uint32_t arena = ARENA_NONE;
+                uint32_t arena = (uint32_t)heap;
 
-                /* not from a handler: the thread may hold the lock that is taken for an answer */
-                if (f->heap & PATCHED_HEAP_ASK && !f->outer)
-                        arena = arena_ask(c, block);
-                if (arena == ARENA_NONE)
-                        arena = (uint32_t)heap;
-                if (!arena_was_made(c, arena))
+                if (!c || !arena_was_made(c, arena))
                         return;
-                heap = arena_heap(c, arena);
+                if (f->heap & PATCHED_HEAP_ASSUMED)
+                        arena_note(c->assumed, arena);
         }
         heap_say(f->t, heap, WIRE_HEAP_NEXT, block);
 }
@@ -448,17 +411,28 @@ bool patched_heap_before(struct patched_frame *f, struct thread *t, bool is_samp
                         heap_say(t, heap, WIRE_HEAP_KEPT, NULL);
                 heap_is_gone(t, heap);
                 return false;
+        case WIRE_CALL_NAME_TO_MIB:
+                f->block = (void *)f->regs[0]; /* the result may come into its register */
+                return f->regs[0] && f->regs[1] && f->regs[2];
         default: return arena_before(f, t, is_sampled);
         }
 }
 
 void patched_heap_after(struct patched_frame *f, uint64_t result) {
+        struct control *c;
+
         switch (f->entry->call) {
         case WIRE_CALL_HEAP_NEW: heap_is_made(f->t, result); break;
         case WIRE_CALL_HEAP_DEFAULT: f->t->heap = heap_was_made(f->heap) ? f->heap : 0; break;
         case WIRE_CALL_HEAP_DESTROY:
                 heap_say(f->t, f->heap, WIRE_HEAP_RELEASED, NULL);
                 heap_is_gone(f->t, f->heap);
+                break;
+        case WIRE_CALL_NAME_TO_MIB:
+                c = control_of(f->entry->group);
+                if (c && (int)result == 0)
+                        control_learn_mib(c, f->block, (const uint64_t *)f->regs[1],
+                                          *(const uint64_t *)f->regs[2]);
                 break;
         default: arena_after(f, (int)result == 0); break;
         }

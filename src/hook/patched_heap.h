@@ -14,8 +14,8 @@
 #pragma GCC visibility push(hidden)
 
 #define PATCHED_HEAP_ARENA ((uint64_t)1 << 63) /* | which jemalloc << 32 | its arena's number */
-/* Which arena it was is for jemalloc to say, of the block: a thread's cache may have had one of another. */
-#define PATCHED_HEAP_ASK ((uint64_t)1 << 62)
+/* The block may be of another arena: it may come out of a cache. jemalloc could say, but only under its control lock. */
+#define PATCHED_HEAP_ASSUMED ((uint64_t)1 << 62)
 
 /* A heap was made that can be released whole. */
 extern bool patched_has_heaps;

@@ -231,9 +231,6 @@ static void plan_object(struct planner *p, const struct code_file *o, const stru
 
                 if (p->entries.n >= MIN(p->request->hello->n_free, WIRE_PLAN_MAX_ENTRIES)) {
                         err_set(&err, r, "there are too many functions");
-                } else if (f->role->call == WIRE_CALL_NAME_TO_MIB) {
-                        add_entry(p, o, a, f, one->number, f->begin + o->bias);
-                        continue;
                 } else if (!room) {
                         err_set(&err, r, "no free address space within branch range");
                 } else {

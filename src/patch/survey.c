@@ -18,8 +18,6 @@ static void try_function(const struct allocator_function *f, enum patch_machine 
         struct err err = {0};
         struct patch patch;
 
-        if (f->role->call == WIRE_CALL_NAME_TO_MIB)
-                return; /* is called, not patched */
         if (allocator_function_patch(f, machine, o, &nowhere, &patch, &err) == 0) {
                 to->n_hookable++;
                 return;

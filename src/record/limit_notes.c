@@ -112,6 +112,11 @@ static void note_unfollowed(struct recorder *r, const struct image *one) {
                         r,
                         "pid %d started programs that silt cannot enter (static, privileged) from children that share its memory (clone): their number is unknown",
                         (int)one->pid);
+        if (what & WIRE_UNFOLLOWED_CACHES)
+                recorder_note(
+                        r,
+                        "pid %d freed a jemalloc arena whole whose blocks came from thread caches, which may mix arenas: silt took them for blocks of the arena that the call or the thread named, so live figures may be off by what was in the caches",
+                        (int)one->pid);
 }
 
 /* Notes of one process add up. */

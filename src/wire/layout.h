@@ -152,6 +152,9 @@ enum wire_unfollowed {
         WIRE_UNFOLLOWED_NAMESPACE = 1u << 3, /* or with a C library of their own (dlmopen) */
         WIRE_UNFOLLOWED_CHILDREN =
                 1u << 4, /* a child that cannot tell ran a program that is not seen */
+        WIRE_UNFOLLOWED_CACHES =
+                1u
+                << 5, /* it released an arena whole, and blocks that may be of it or of another */
 };
 
 enum wire_process_phase { WIRE_PROCESS_FREE = 0, WIRE_PROCESS_CLAIMED = 1, WIRE_PROCESS_LIVE = 2 };

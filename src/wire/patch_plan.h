@@ -38,7 +38,7 @@ enum wire_call {
         /* and jemalloc's arenas */
         WIRE_CALL_CONTROL = 12,     /* mallctl */
         WIRE_CALL_CONTROL_MIB = 13, /* mallctlbymib */
-        WIRE_CALL_NAME_TO_MIB = 14, /* mallctlnametomib: not patched, the hooks call it */
+        WIRE_CALL_NAME_TO_MIB = 14, /* mallctlnametomib */
         WIRE_CALL_PRCTL = 15,       /* may give up rights; its first argument says so */
         WIRE_N_CALLS,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bulk OPERATIONS THREADS: blocks in heaps that are released whole, by threads that each have heaps of their own. Prints what
+/* bulk OPERATIONS THREADS [cached]: blocks in heaps that are released whole, by threads that each have heaps of their own. Prints what
  * silt must find beside what a run with 0 operations does. */
 #pragma once
 
@@ -28,6 +28,7 @@ struct worker {
 
 static struct worker workers[MAX_THREADS];
 static unsigned n_workers;
+static bool is_cached; /* blocks come from caches, which may have them of another heap */
 
 static uint64_t next_random(struct worker *w) {
         w->random ^= w->random << 13;
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
         uint64_t n_operations = argc > 2 ? strtoull(argv[1], NULL, 10) : 0;
 
         n_workers = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+        is_cached = argc > 3;
         begin();
         for (unsigned i = 0; i < n_workers; i++) {
                 struct worker *w = &workers[i];

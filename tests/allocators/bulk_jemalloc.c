@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arenas of jemalloc's that are reset and destroyed; PREFIX is that of its names. Each thread makes arenas and allocates from
- * them in one of four ways, frees and resizes some blocks, and resets or destroys the arena with the others in it. Which
- * blocks those are, jemalloc is asked: caches mix arenas. */
+ * them past all caches or, with "cached", in one of four ways, frees and resizes some blocks, and resets or destroys the arena with the others in it.
+ * Which blocks those are, jemalloc is asked: caches mix arenas. */
 #include "bulk.h"
 
 #include <stdio.h>
@@ -192,7 +192,7 @@ static void end(void) {
 
 static void *work(void *arg) {
         struct worker *w = arg;
-        enum way way = w->no % N_WAYS;
+        enum way way = is_cached ? w->no % N_WAYS : WAY_UNCACHED;
         struct place at;
 
         if (!w->n_operations)
