@@ -258,10 +258,19 @@ static bool is_runtime_writing(const struct entries *e, const struct target *t) 
         return target_read(t, e->guard, &guard, sizeof(guard)) && guard.is_writing;
 }
 
-static bool say(const struct entries *e, const struct target *t, size_t word_off) {
-        const uint32_t yes = 1;
-
+static bool say_that(const struct entries *e, const struct target *t, size_t word_off,
+                     uint32_t yes) {
         return target_write(t, e->guard + word_off, &yes, sizeof(yes));
+}
+
+static bool say(const struct entries *e, const struct target *t, size_t word_off) {
+        return say_that(e, t, word_off, 1);
+}
+
+static bool is_said(const struct entries *e, const struct target *t, size_t word_off) {
+        uint32_t word;
+
+        return target_read(t, e->guard + word_off, &word, sizeof(word)) && word;
 }
 
 /* ---- the loader's list --------------------------------------------------------------------------- */
@@ -341,6 +350,33 @@ static void look_at_list(struct entries *e, const struct target *t, bool is_back
         vec_free(&o.owners);
 }
 
+/* A thread that waited in the kernel may have gone on since the list was read, and opened an object in the place of another, with the same bytes: that
+ * now has what was meant for the other, and leads into its room. What was written before the list is read here is taken back where it lies in
+ * no object that it is for. False: the list cannot be read, and all is taken back. */
+static bool take_back_strange(struct entries *e, const struct target *t, const writes *w,
+                              bool *ret_is_any) {
+        struct objects o = {0};
+        struct wire_guard guard;
+        bool is_read =
+                target_read(t, e->guard, &guard, sizeof(guard)) && objects_read(&o, &guard, t);
+
+        for (size_t i = w->n; i-- > 0;) {
+                const struct wire_plan_write *one = &w->items[i];
+                uint8_t now[WIRE_PLAN_MAX_WRITE];
+
+                if ((is_read && objects_have(&o, one->entry)) ||
+                    !target_read(t, one->at, now, one->n_bytes) ||
+                    memcmp(now, one->after, one->n_bytes) != 0)
+                        continue;
+                target_write(t, one->at, one->before, one->n_bytes);
+                e->n_written--;
+                e->n_strange++;
+                *ret_is_any = true;
+        }
+        vec_free(&o.owners);
+        return is_read;
+}
+
 /* After the loader's entry was written: a thread that waited in the kernel, and was not stopped, may have gone on. What it adds to the list from
  * now on it tells. */
 static void look_for_changes(struct entries *e, const struct target *t) {
@@ -366,9 +402,13 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
         writes w = {0};
         int r = 0;
         bool is_done = false;
+        bool is_room_kept = is_said(e, t, offsetof(struct wire_guard, keeps_rooms));
         uint64_t stop_ms = ENTRIES_STOP_MS;
 
         e->pause_ns = 0;
+        /* until it is known that all that is written is where it belongs; where it was not, for good: a thread may be in a room */
+        if (!is_back)
+                say(e, t, offsetof(struct wire_guard, keeps_rooms));
         for (unsigned i = 0; !is_done && i < ENTRIES_TRIES; i++) {
                 struct crowd c = {0};
                 uint64_t begin_ns, end_ns;
@@ -384,13 +424,15 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                         is_kept = r == 0 && !is_clear(&c, t, &w, clock_now_ns() + stop_ms * MS);
                 }
                 if (r == 0 && !is_kept) {
+                        POINT("entries/clear");
                         see_room_left(e, &c, t);
                         if (leave)
                                 leave(ctx);
                         write_all(e, t, &w, is_back);
-                        if (!is_back)
+                        is_done = is_back || take_back_strange(e, t, &w, &is_room_kept);
+                        is_kept = !is_done;
+                        if (!is_back && is_done)
                                 look_for_changes(e, t);
-                        is_done = true;
                 }
                 crowd_let_go(&c, t, &end_ns);
                 if (begin_ns)
@@ -403,6 +445,8 @@ static int entries_change(struct entries *e, const struct target *t, bool is_bac
                 if (is_kept)
                         tracee_pause(1 + i / ENTRIES_PATIENCE);
         }
+        if (!is_back && !is_room_kept)
+                say_that(e, t, offsetof(struct wire_guard, keeps_rooms), 0);
         vec_free(&w);
         if (r < 0 && !reterr->code)
                 return err_set_errno(reterr, r, "process %d: cannot stop its threads", (int)t->pid);

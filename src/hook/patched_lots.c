@@ -90,7 +90,8 @@ void patched_free_lot(unsigned lot) {
                         patched_writes[i].n_bytes = 0;
                         patched_lot_of[i] = 0;
                 }
-        if (patched_lots[lot].room_bytes)
+        if (patched_lots[lot].room_bytes &&
+            !__atomic_load_n(&patched_guard.keeps_rooms, __ATOMIC_SEQ_CST))
                 sys_munmap((void *)patched_lots[lot].room, patched_lots[lot].room_bytes);
         patched_lots[lot].is_used = false;
 }

@@ -54,8 +54,9 @@ struct wire_guard {
                 is_closed; /* set by silt: the runtime writes no more. The next attach opens it again */
         uint32_t
                 is_list_seen; /* set by silt, when it has hooked the loader's function: the list was still as list_hash says */
-        uint32_t reserved;
-        uint64_t r_debug; /* address of the loader's r_debug */
+        uint32_t
+                keeps_rooms; /* set by silt: code may lead into the room of an object that is gone, or a thread may be there. None is unmapped */
+        uint64_t r_debug;    /* address of the loader's r_debug */
         uint64_t
                 list_hash; /* of the objects in its list when they were last looked at: wire_guard_hash of each */
 };

@@ -50,6 +50,22 @@ def test_busy(t):
     assert len(missed) <= 5 * t.count(1, 2), missed
 
 
+def test_in_the_place_of_another(t):
+    """silt stays where it has seen which libraries are open, and the process goes on: opens another one at the same address, with the
+    same bytes. That is not written to, or not for long, and the process never jumps to where nothing is any more."""
+    libraries = [t.context.attached.build(f"late_{prefix}.so", ["late_library.c"], [f"-DPREFIX={prefix}_"], shared=True)
+                 for prefix in ("one", "two", "three", "four")]
+    with Target(t, [build(t, "swap.c"), *libraries]) as target:
+        for _ in range(t.count(60, 2000)):
+            silt = Attached(t, target.pid, options=["--duration", "10ms"],
+                            env={"SILT_ATTACH_POINT": "entries/clear", "SILT_ATTACH_DELAY_MS": str(t.chance.randrange(1, 8))})
+            code = silt.end(None)
+            assert target.process.poll() is None, f"{silt.said}{target.last_words()}"
+            assert code == 0, silt.said
+        said = target.finish(signal.SIGTERM)
+        assert int(said.split()[1]) > 100, said
+
+
 def test_idle(t):
     for label in labels(t)[::t.count(5, 1)]:
         with Target(t, [build(t, "idle.c"), "read"]) as target:
