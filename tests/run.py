@@ -11,26 +11,22 @@
 Prints one line per test and at the end `N passed, N failed`. Traces of failed tests stay in BUILD/tests/failed."""
 
 import argparse
-import concurrent.futures
 import json
 import os
+import random
 import re
 import signal
 import secrets
 import shutil
-import subprocess
 import sys
-import threading
-import time
-import traceback
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from harness import cases, environment, gate, meson_tests, oracles, program  # noqa: E402
-from harness.process import TimedOut  # noqa: E402
+from harness import cases, crew, environment, gate, meson_tests, oracles, program  # noqa: E402
 from harness.silt import Silt  # noqa: E402
-from harness.toolchain import BuildError, Toolchain  # noqa: E402
+from harness.toolchain import Toolchain  # noqa: E402
 
 
 def build_options(build_dir):
@@ -149,7 +145,7 @@ class Summary:
         self.out, self.is_strict = out, is_strict
         self.passed = 0
         self.failed, self.skipped, self.unsteady = {}, [], {}
-        self.lock = threading.Lock()
+        self.left = []  # in folders for temporary files
 
     def say(self, text):
         print(text, file=self.out, flush=True)
@@ -159,63 +155,47 @@ class Summary:
         return text + (f", {len(self.skipped)} skipped" if self.skipped else "")
 
 
-def run_once(test):
-    """Failures and notes."""
-    try:
-        return test.run()
-    except cases.Skip as skip:
-        raise skip
-    except (BuildError, TimedOut, subprocess.TimeoutExpired) as e:
-        return [str(e), *getattr(e, "draws", [])], []
-    except Exception as e:
-        return [traceback.format_exc(), *getattr(e, "draws", [])], []
-
-
-def run_test(test, repeats, summary, context):
-    """All repetitions of one test, and its line."""
-    begin = time.monotonic()
-    failures, notes, done = [], [], 0
-    skip = None
-    while done < repeats and not failures:
-        try:
-            failures, notes = run_once(test)
-        except cases.Skip as e:
-            skip = str(e)
-            break
-        done += 1
-    seconds = time.monotonic() - begin
-    with summary.lock:
-        if skip and summary.is_strict:
-            summary.failed[test.name] = [f"it could not run: {skip}"]
-            summary.say(f"FAIL {test.name}: it could not run: {skip}")
-        elif skip:
-            summary.skipped.append(test.name)
-            summary.say(f"SKIP {test.name}: {skip}")
-        elif failures:
-            summary.failed[test.name] = failures
-            summary.say(f"FAIL {test.name} ({seconds:.1f} s, repetition {done} of {repeats})")
-            for failure in failures:
-                summary.say("     " + failure.replace("\n", "\n     "))
-            keep_traces(test, summary, context)
+    def add(self, job, outcome, context):
+        """One test, and its line."""
+        name, times = job.test.name, f", {job.repeats} times" if job.repeats > 1 else ""
+        self.left += [f"{name}: {left}" for left in outcome.left]
+        if outcome.skip and self.is_strict:
+            self.failed[name] = [f"it could not run: {outcome.skip}"]
+            self.say(f"FAIL {name}: it could not run: {outcome.skip}")
+        elif outcome.skip:
+            self.skipped.append(name)
+            self.say(f"SKIP {name}: {outcome.skip}")
+        elif outcome.failures:
+            self.failed[name] = outcome.failures
+            self.say(f"FAIL {name} ({job.seconds:.1f} s, repetition {job.n_done} of {job.repeats})")
+            for failure in outcome.failures:
+                self.say("     " + failure.replace("\n", "\n     "))
+            keep_traces(job.test, self, context)
         else:
-            summary.passed += 1
-            times = f", {repeats} times" if repeats > 1 else ""
-            summary.say(f"ok   {test.name} ({seconds:.1f} s{times})")
-            for note in notes:
-                summary.say("     note: " + note.replace("\n", "\n           "))
+            self.passed += 1
+            self.say(f"ok   {name} ({job.seconds:.1f} s{times})")
+            for note in outcome.notes:
+                self.say("     note: " + note.replace("\n", "\n           "))
 
 
-def forgive(tests, summary):
+def run_tests(tests, repeats_of, summary, context, scratch, n_at_once):
+    crew.run_all([crew.Job(test, repeats_of(test)) for test in tests], scratch, n_at_once, lambda job, outcome: summary.add(job, outcome, context))
+
+
+def again(job, outcome, failures, summary):
+    if outcome.failures or outcome.skip:
+        summary.say(f"     again: {job.test.name}: {(outcome.failures or [outcome.skip])[0]}")
+    else:
+        summary.unsteady[job.test.name] = failures
+
+
+def forgive(tests, summary, scratch):
     """What failed in the gate is run twice more, alone: what passes then is unsteady, unless it did harm or is one of many."""
     for test in tests:
         failures = summary.failed.get(test.name)
         if not failures or gate.is_grave(failures):
             continue
-        again = next((found for found, _ in (run_once(test) for _ in range(2)) if found), None)
-        if again:
-            summary.say(f"     again: {test.name}: {again[0]}")
-        else:
-            summary.unsteady[test.name] = failures
+        crew.run_all([crew.Job(test, 2)], scratch, 1, lambda job, outcome, failures=failures: again(job, outcome, failures, summary))
     if len(summary.unsteady) > gate.MAX_UNSTEADY:
         summary.say(f"{len(summary.unsteady)} tests failed and then passed: at most {gate.MAX_UNSTEADY} are forgiven")
         return
@@ -242,6 +222,7 @@ def parse_arguments():
     p.add_argument("--list", action="store_true", help="print the names and stop")
     p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
+    p.add_argument("--shuffle", type=int, metavar="N", help="in the Nth random order")
     p.add_argument("--once", action="store_true", help="racy ones once too")
     p.add_argument("--jobs", type=int, default=min(4, (os.cpu_count() or 1) + 1), metavar="N", help="tests at once (default: one more than processors, at most 4: half of their time they wait)")
     p.add_argument("--runner", metavar="COMMAND", help="emulator for programs built by the cross compiler")
@@ -274,16 +255,15 @@ def plain_signals():
 def main():
     plain_signals()
     options = parse_arguments()
-    scratch = environment.settle() if options.gate else None
+    scratch = environment.settle() if options.gate else tempfile.mkdtemp(prefix="silt-tests.", dir="/tmp")
+    os.chmod(scratch, 0o755)  # some tests are other users
     try:
-        return run_all(options)
+        return run_all(options, scratch)
     finally:
-        left = environment.leave(scratch) if scratch else []
-        if left:
-            print(f"left in the scratch folder: {', '.join(left)}", file=sys.stderr)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def run_all(options):
+def run_all(options, scratch):
     if not os.path.exists("/proc/self/maps"):
         print("silt: tests: cannot run here: nothing is mounted at /proc: mount -t proc proc /proc", file=sys.stderr)
         return 1
@@ -296,6 +276,8 @@ def run_all(options):
             print(f"silt: tests: tests/gate.txt names what no test is called: {', '.join(listing.unused())}", file=sys.stderr)
             return 1
     tests = [t for t in tests if repeats_of(t, options)]
+    if options.shuffle is not None:
+        random.Random(options.shuffle).shuffle(tests)
     if options.list:
         for test in tests:
             print(test.name)
@@ -303,13 +285,9 @@ def run_all(options):
     summary = Summary(is_strict=options.gate)
     if options.soak:
         print(f"drawn anew: SILT_SEED={context.seed}")
-    # Tests that wait have a lane of their own: they take time, and no processor that others would need.
-    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool, concurrent.futures.ThreadPoolExecutor(1) as waiting:
-        for future in [(waiting if getattr(t, "waits", False) else pool).submit(run_test, t, repeats_of(t, options), summary, context)
-                       for t in tests]:
-            future.result()
+    run_tests(tests, lambda test: repeats_of(test, options), summary, context, scratch, max(1, options.jobs))
     if options.gate:
-        forgive(tests, summary)
+        forgive(tests, summary, scratch)
     if options.summary_file:
         with open(options.summary_file, "w") as f:
             json.dump({"passed": summary.passed, "failed": len(summary.failed), "skipped": len(summary.skipped),
@@ -317,6 +295,8 @@ def run_all(options):
             f.write("\n")
     for name in summary.unsteady:
         print(f"unsteady: {name}")
+    for left in summary.left:
+        print(f"left in the folder for temporary files: {left}")
     print(summary.line())
     return 1 if summary.failed or not tests else 0
 

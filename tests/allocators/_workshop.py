@@ -6,13 +6,14 @@ import glob
 import os
 import shutil
 import subprocess
-import threading
+
+from harness.locks import Lock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 C_FLAGS = ["-std=gnu17", "-O2", "-g", "-fno-builtin", "-pthread", "-Wall", "-Wextra", "-Werror"]
 CXX_FLAGS = ["-std=c++17", "-O2", "-g", "-fno-builtin", "-fno-allocation-dce", "-pthread", "-Wall", "-Wextra", "-Werror"]
 LIBRARIES = ["-lpthread", "-lm", "-ldl"]
-LOCK = threading.RLock()
+LOCK = Lock(HERE)
 
 
 class Workshop:

@@ -5,11 +5,15 @@ import io
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import tempfile
+import time
 import types
 
 import run
-from harness import cases, gate, process
+from harness import cases, crew, gate, process
 from harness.process import TimedOut
 
 
@@ -17,10 +21,16 @@ class Fake:
     """A test that fails at its runs of these numbers, or has no time there."""
 
     def __init__(self, name, failing=(), late=(), says="broken"):
-        self.name, self.failing, self.late, self.says, self.n_runs = name, failing, late, says, 0
+        self.name, self.failing, self.late, self.says, self.runs = name, failing, late, says, None
+
+    @property
+    def n_runs(self):
+        """Each is a process of its own, which leaves a byte."""
+        return os.path.getsize(self.runs) if os.path.exists(self.runs) else 0
 
     def run(self):
-        self.n_runs += 1
+        with open(self.runs, "a") as f:
+            f.write("x")
         if self.n_runs in self.late:
             raise TimedOut("no end")
         return ([self.says] if self.n_runs in self.failing else []), []
@@ -31,9 +41,10 @@ def verdict(t, tests, is_gate=False):
     context = types.SimpleNamespace(trace_path=lambda name: t.path(name), failed=t.dir)
     summary = run.Summary(io.StringIO())
     for test in tests:
-        run.run_test(test, 1, summary, context)
+        test.runs = tempfile.mktemp(dir=t.dir)
+    run.run_tests(tests, lambda test: 1, summary, context, t.dir, 2)
     if is_gate:
-        run.forgive(tests, summary)
+        run.forgive(tests, summary, t.dir)
     return summary.line(), summary.out.getvalue(), sorted(summary.unsteady)
 
 
@@ -98,6 +109,72 @@ class Unable(Fake):
         cases.skip("no terminal here")
 
 
+class Dying(Fake):
+    """A test whose own process ends in the middle, with others running."""
+
+    def __init__(self, name, folder):
+        super().__init__(name)
+        self.folder = folder
+
+    def run(self):
+        child = subprocess.Popen(["setsid", "sleep", "1000"])
+        with open(os.path.join(self.folder, "child"), "w") as f:
+            f.write(str(child.pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_test_that_dies_has_failed(t):
+    """The others go on, and what it started ends."""
+    line, text, _ = verdict(t, [Dying("dying", t.dir), Fake("fine"), Fake("fine_too")])
+    assert line == "2 passed, 1 failed" and "signal 9" in text, text
+    with open(t.path("child")) as f:
+        assert not os.path.exists(f"/proc/{f.read()}"), "its child is still there"
+
+
+class Endless(Fake):
+    timeout_s = 0.3 - crew.LAST_RESORT_S
+
+    def run(self):
+        time.sleep(1000)
+
+
+def test_a_test_without_end_has_failed(t):
+    line, text, _ = verdict(t, [Endless("endless"), Fake("fine")])
+    assert line == "1 passed, 1 failed" and "no end after" in text, text
+
+
+class Breaking(Fake):
+    """A test that finds a pipe broken since its program crashed."""
+
+    def run(self):
+        child = subprocess.Popen(["sh", "-c", "kill -SEGV $$"], stdin=subprocess.PIPE)
+        child.wait()
+        child.stdin.write(b"x" * 100000)
+        child.stdin.flush()
+
+
+def test_a_crash_is_told_as_such(t):
+    line, text, unsteady = verdict(t, [Breaking("breaking")], is_gate=True)
+    assert line == "0 passed, 1 failed" and "killed by SIGSEGV: sh -c kill" in text and not unsteady, text
+
+
+def test_each_test_has_its_own_world(t):
+    """What one changes in Python and in the environment no other sees; what it leaves in its folder for temporary files is told."""
+    class Changing(Fake):
+        def run(self):
+            assert os.environ.get("SILT_CHANGED") is None and not hasattr(process, "changed")
+            os.environ["SILT_CHANGED"], process.changed = "1", True
+            with open(os.path.join(tempfile.gettempdir(), "left"), "w") as f:
+                f.write(os.environ["TMPDIR"])
+            return [], []
+
+    context = types.SimpleNamespace(trace_path=t.path, failed=t.dir)
+    summary = run.Summary(io.StringIO())
+    run.run_tests([Changing("one"), Changing("two")], lambda test: 3, summary, context, t.dir, 1)
+    assert summary.line() == "2 passed, 0 failed", summary.out.getvalue()
+    assert sorted(summary.left) == ["one: left", "two: left"], summary.left
+
+
 def test_what_cannot_run_says_why(t):
     """It is neither passed nor failed, has its reason in its line and is in the closing one, where there is none otherwise."""
     line, text, _ = verdict(t, [Fake("fine"), Unable("odd")])
@@ -116,7 +193,10 @@ def draw(t, seed, name="draws", fails=False):
 
     context = types.SimpleNamespace(silt=None, work_dir=t.dir, seed=seed, build_dir=t.context.build_dir)
     test = cases.CaseTest(name, function, context)
-    return [test.run()[0] for _ in range(3)], drawn
+    found = []
+    for test.n_run in range(3):
+        found.append(test.run()[0])
+    return found, drawn
 
 
 def test_draws_are_the_seed_s(t):

@@ -5,14 +5,14 @@ import glob
 import os
 import shutil
 import subprocess
-import threading
 
 from harness.answer import parse
 from harness.cases import skip
+from harness.locks import Lock
 from harness.process import kill_family, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LOCK = threading.Lock()
+LOCK = Lock(os.path.join(ROOT, "tests/cases"))
 STATES = ("waiting", "ready", "running", "finished")
 RUNS = {"kept": "finished", "listed": "finished", "waits": "waiting", "in_line": "ready"}
 

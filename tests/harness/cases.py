@@ -77,19 +77,17 @@ class CaseTest:
         self.repeats = getattr(function, "repeats", 1)
         self.soak_repeats = getattr(function, "soak_repeats", self.repeats)
         self.waits = getattr(function, "waits", False)
-        self.n_runs = 0
+        self.n_run = 0  # how often it was run before
 
     def run(self):
         folder = tempfile.mkdtemp(prefix="case.", dir=self.context.work_dir)
-        scratch = Scratch(self.context, folder, self.name, self.n_runs)
-        self.n_runs += 1
+        scratch = Scratch(self.context, folder, self.name, self.n_run)
         try:
             self.function(scratch)
         except AssertionError as e:
             where = traceback.extract_tb(e.__traceback__)[-1]
             return [f"{os.path.basename(where.filename)}:{where.lineno}: {e or where.line} (files kept in {folder})", *scratch.draws()], []
         except Exception as e:
-            self.n_runs -= 1  # should it be repeated, then with the same draws
             e.draws = scratch.draws()
             raise
         finally:

@@ -50,10 +50,3 @@ def settle():
     if os.getsid(0) != os.getpid() and os.getpgid(0) != os.getpid():
         os.setsid()
     return scratch
-
-
-def leave(scratch):
-    """Returns the names of what was left in the scratch folder beside the home, and removes it all."""
-    left = sorted(name for name in os.listdir(scratch) if name != "home")
-    shutil.rmtree(scratch, ignore_errors=True)
-    return left

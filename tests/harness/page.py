@@ -10,23 +10,23 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 import time
 
 from . import browser
 from .cases import skip
+from .locks import Lock
 from .process import TimedOut, is_readable, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 START_S = 30
+RUN = os.getpid()  # before tests have processes of their own
 BROWSE_S = 120
-bundling = threading.Lock()
 
 
 def scripts(work_dir):
     """The folder with the bundled scripts; made once for a run."""
-    out = os.path.join(work_dir, f"page.{os.getpid()}")
-    with bundling:
+    out = os.path.join(work_dir, f"page.{RUN}")
+    with Lock(out + ".lock"):
         if not os.path.isdir(out):
             r = run([os.path.join(ROOT, "tools/web.sh"), "--out", out, "--tools"], timeout_s=300)
             assert r.code == 0, r.text + r.errors

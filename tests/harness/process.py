@@ -52,13 +52,13 @@ def stat_fields(pid):
         return None
 
 
-def kill_family(leader):
-    """Kills everything in the session of `leader` and all its descendants, wherever they went."""
+def kill_family(leader, with_leader=True):
+    """Kills everything in the session of `leader` and all its descendants, wherever they went; `leader` too, or all but that."""
     for _ in range(5):
         parents, doomed = {}, set()
         for name in os.listdir("/proc"):
             fields = stat_fields(name) if name.isdigit() else None
-            if fields:
+            if fields and fields[0] != b"Z":
                 parents[int(name)] = int(fields[1])
                 if int(fields[3]) == leader:
                     doomed.add(int(name))
@@ -68,7 +68,7 @@ def kill_family(leader):
             new = {pid for pid, parent in parents.items() if parent in doomed and pid not in doomed}
             doomed |= new
             grown = bool(new)
-        alive = [pid for pid in doomed if pid in parents]
+        alive = [pid for pid in doomed if pid in parents and (with_leader or pid != leader)]
         if not alive:
             return
         for pid in alive:

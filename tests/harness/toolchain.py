@@ -4,7 +4,8 @@
 import os
 import shutil
 import subprocess
-import threading
+
+from .locks import Lock
 
 C_FLAGS = ["-std=gnu17", "-O2", "-g", "-fno-builtin", "-pthread", "-Wall", "-Wextra", "-Werror"]
 CXX_FLAGS = ["-std=c++17", "-O2", "-g", "-fno-builtin", "-fno-allocation-dce", "-pthread", "-Wall", "-Wextra", "-Werror"]
@@ -20,7 +21,6 @@ class Toolchain:
 
     def __init__(self, source_dir, out_dir, prefix=""):
         self.source_dir, self.out_dir, self.prefix = source_dir, out_dir, prefix
-        self.locks, self.lock = {}, threading.Lock()
         self.shared = [s for s in ("truth.h", "truth.rs", "shape.h", "shape.rs") if os.path.exists(os.path.join(source_dir, s))]
         os.makedirs(out_dir, exist_ok=True)
 
@@ -40,9 +40,7 @@ class Toolchain:
     def build(self, name, sources, flags=(), link=(), shared=False):
         """Returns the path of the product `name`."""
         out = os.path.join(self.out_dir, name)
-        with self.lock:
-            own = self.locks.setdefault(name, threading.Lock())
-        with own:
+        with Lock(out + ".lock"):
             if shared:
                 flags = ["-shared", "-fPIC", *flags]
             argv = self.command(sources, list(flags), list(link), out)

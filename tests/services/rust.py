@@ -16,6 +16,7 @@ from collections import Counter
 from allocators.real import near, soak_alone
 from attach._target import Attached, Target
 from harness.cases import skip
+from harness.locks import Lock
 from harness.process import outlived, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,7 +24,7 @@ OLDEST_RUSTC = (1, 85)  # edition 2024, in which some of the crates are written
 N_THREADS, N_REQUESTS = 3, 400
 SIZES = (10, 100, 900, 5000, 30000, 200000)
 FIGURES = ("allocations", "frees", "reallocations", "bytes_allocated")
-LOCK = threading.Lock()
+LOCK = Lock(HERE)
 
 
 # ---- how it is built -------------------------------------------------------------------------------------------------

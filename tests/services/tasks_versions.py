@@ -5,16 +5,16 @@ tests/cases/tasks knows, recorded and not."""
 import os
 import re
 import shutil
-import threading
 
 from allocators.real import soak_alone
 from cases.tasks import Program, ROOT, check, tasks
 from harness.cases import skip
+from harness.locks import Lock
 from harness.process import run
 
 # the oldest and the newest of each layout that builds with today's compiler; "": the newest of the registry
 VERSIONS = (("1.0.3", True), ("1.12.1", True), ("1.13.1", True), ("1.20.6", True), ("1.21.2", False), ("1.32.1", False), ("1.43.4", False), ("", False))
-LOCK = threading.Lock()
+LOCK = Lock(os.path.join(ROOT, "tests/services"))
 
 
 def build(t, version, without_set):

@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 
+from harness.locks import Lock
 from symbols.elf import Elf
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,7 +35,7 @@ def code_of(path):
     return [(s.name, s.address, e.bytes_of(s)) for s in e.code()]
 
 
-LOCK = threading.Lock()  # two tests may want the same at once
+LOCK = Lock(SOURCES)  # two tests may want the same at once
 
 
 class Workshop:
