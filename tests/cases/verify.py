@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`silt verify`, and every reader, on traces that are not what they should be."""
 
+import subprocess
+import time
+
 from harness.answer import parse
-from harness.process import run
+from harness.process import give_up, run
 
 
 def sound(t):
@@ -61,23 +64,40 @@ def test_cut_off_anywhere(t):
         t.silt.command("verify", write(t, "whole.silt", data)).text
 
 
-SLOW = """#include <stdlib.h>
+IN_TWO = """#include <stdlib.h>
 #include <unistd.h>
 static void *volatile kept[20];
 int main(void) {
-        for (int i = 0; i < 20; i++, usleep(50000))
+        char c;
+        for (int i = 0; i < 20; i++) {
+                if (i == 10 && read(0, &c, 1) != 1)
+                        return 1;
                 kept[i] = malloc(10000);
+        }
         return 0;
 }
 """
 
 
+def peak_bytes(t, trace):
+    report, _ = t.silt.report(trace)
+    return report["totals"]["peak_live_bytes"] if report else 0
+
+
 def test_cut_before_the_last_slice(t):
     """Between the end of a process and the figures that go until then: its end is not told with the figures of before."""
-    program, trace = t.path("slow"), t.path("slow.silt")
+    program, trace = t.path("in_two"), t.path("in_two.silt")
     with open(program + ".c", "w") as f:
-        f.write(SLOW)
-    assert run(["gcc", "-O0", program + ".c", "-o", program]).code == 0 and t.silt.record(trace, [program]).code == 0
+        f.write(IN_TWO)
+    assert run(["gcc", "-O0", program + ".c", "-o", program]).code == 0
+    recording = subprocess.Popen(t.silt.run_argv(trace, [program]), stdin=subprocess.PIPE, start_new_session=True)
+    t.running.append(recording)
+    deadline = time.monotonic() + 300
+    while peak_bytes(t, trace) < 100_000:  # a slice has the first half
+        give_up(deadline, "no slice with the first half")
+        time.sleep(0.05)
+    recording.communicate(b"x", timeout=300)
+    assert recording.returncode == 0
     with open(trace, "rb") as f:
         data = f.read()
     whole = parse(t.silt.command("report", "--json", trace).text)["totals"]
