@@ -93,6 +93,9 @@ static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err
                                            .pid = (int)pid,
                                            .n_unknown_blocks = what.n_unknown_mapped,
                                            .unwalked_bytes = what.unwalked_bytes,
+                                           .n_looks = what.n_looks,
+                                           .n_moving_blocks = what.n_moving_blocks,
+                                           .moving_bytes = what.moving_bytes,
                                            .shows_reachable = o->shows_reachable,
                                            .json = o->view.json},
                 reterr);

@@ -54,8 +54,20 @@ static inline __attribute__((always_inline)) void exit_note(void) {
         }
 }
 
-__attribute__((destructor)) static void exit_destruct(void) {
+extern int __cxa_atexit(void (*fn)(void *arg), void *arg, void *object);
+
+static void exit_last(void *unused) {
+        (void)unused;
         exit_note();
+}
+
+/* Libraries that the program brought run their destructors after this one, as they were loaded later. What is asked for now runs when all of them
+ * have: exit() begins anew with what its functions add, for which it has a place by now. */
+__attribute__((destructor)) static void exit_destruct(void) {
+        bool is_looked_at = runtime.header && runtime.header->flags & WIRE_LAST_LOOK;
+
+        if (!is_looked_at || __cxa_atexit(exit_last, NULL, NULL) != 0)
+                exit_note();
 }
 
 static __attribute__((noreturn)) void exit_at_once(int status) {

@@ -238,6 +238,22 @@ bool runtime_start_unwinder(void) {
         return true;
 }
 
+/* The linker's: where variables with a value end, and the others. */
+extern char _edata[] __attribute__((visibility("hidden")));
+extern char _end[] __attribute__((visibility("hidden")));
+
+/* Its zeroed variables: the kernel shows them as memory without a name, in one piece with whatever lies behind them. */
+static void init_remember_variables(void) {
+        static bool is_done;
+        uintptr_t mask = runtime.page_bytes - 1;
+        uintptr_t begin = ((uintptr_t)_edata + mask) & ~mask,
+                  end = ((uintptr_t)_end + mask) & ~mask;
+
+        if (!is_done && begin < end)
+                runtime_remember(begin, end - begin);
+        is_done = true;
+}
+
 int runtime_join(void) {
         int r = join_recorder(runtime.rendezvous);
 
@@ -248,6 +264,7 @@ int runtime_join(void) {
         runtime.free_stacks = runtime.header->flags & (WIRE_FREE_STACKS | WIRE_SAMPLED);
         runtime.process->start_ts = runtime_now();
         runtime.process->own_addr = (uintptr_t)&own;
+        init_remember_variables();
         runtime.is_wiped_on_fork = init_wipe_on_fork();
         runtime.is_confined = sys_call6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
         if (runtime.is_sampled &&

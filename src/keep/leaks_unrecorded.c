@@ -72,6 +72,12 @@ static void add_sentence(struct str *to, const struct kept_leaks *l,
                          unit_count(&a, l->graph.heap.graph.n_blocks));
         if (lost_blocks)
                 str_addf(to, " To see who allocated them, record it: silt attach %d.", o->pid);
+        if (o->n_moving_blocks)
+                str_addf(
+                        to,
+                        " %s in %s block%s %s left out: nothing pointed there at one moment and something did at another, so a thread was just handing them on.",
+                        unit_bytes(&a, o->moving_bytes), unit_count(&b, o->n_moving_blocks),
+                        unit_s(o->n_moving_blocks), o->n_moving_blocks == 1 ? "is" : "are");
         if (o->n_unknown_blocks)
                 str_addf(to, " %s large blocks were not found.",
                          unit_count(&a, o->n_unknown_blocks));
@@ -126,6 +132,8 @@ static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
         json_put_uint(&j, "unknown_blocks", o->n_unknown_blocks);
         json_put_uint(&j, "unwalked_bytes", o->unwalked_bytes);
+        json_put_uint(&j, "looks", o->n_looks);
+        json_put_sum(&j, "left_out", o->moving_bytes, o->n_moving_blocks);
         json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
         json_put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
         json_put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);

@@ -273,6 +273,20 @@ int process_image_open(struct process_image *i, const struct process_image_sourc
         return 0;
 }
 
+bool process_image_needs_living(const struct process_image *i, const struct reach_range *but,
+                                size_t n_but) {
+        for (size_t k = 0; k < i->apart.n; k++) {
+                const struct reach_range *a = &i->apart.items[k];
+                bool is_left_out = false;
+
+                for (size_t x = 0; x < n_but && !is_left_out; x++)
+                        is_left_out = a->begin < but[x].end && but[x].begin < a->end;
+                if (!is_left_out)
+                        return true;
+        }
+        return false;
+}
+
 void process_image_close(struct process_image *i) {
         const int fds[] = {i->pagemap_fd, i->living_mem_fd, i->living_pagemap_fd};
 

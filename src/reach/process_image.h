@@ -3,6 +3,7 @@
  * (MADV_WIPEONFORK) is read from the process itself, which runs meanwhile. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,5 +29,9 @@ struct process_image {
 int process_image_open(struct process_image *i, const struct process_image_source *s,
                        struct err *reterr);
 void process_image_close(struct process_image *i);
+
+/* Whether some of it is read from the process itself, other than these ranges (by nobody in particular). */
+bool process_image_needs_living(const struct process_image *i, const struct reach_range *but,
+                                size_t n_but);
 
 struct reach_memory process_image_memory(struct process_image *i);

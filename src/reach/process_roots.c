@@ -15,6 +15,7 @@ enum {
         STACK_BELOW_BYTES =
                 8
                 << 20, /* below a stack pointer, at most so much is the unused rest of that stack */
+        PAGE_BYTES = 4096, /* or a multiple */
         CHUNK_MMAPPED = 2,
         CHUNK_NON_MAIN = 4,
         CHUNK_FLAGS = 7,
@@ -48,12 +49,17 @@ enum chunk { CHUNK_UNKNOWN, CHUNK_OF_MAIN, CHUNK_OF_ARENA, CHUNK_ALONE };
 
 /* What the C library's header in front of a block says, if it is one. */
 static enum chunk chunk_of(const struct process_view *v, const struct reach_block *b) {
-        uint64_t word, size;
+        uint64_t words[2], word, size;
 
         if (b->address % 16 ||
-            v->memory->read(v->memory->ctx, b->address - 8, &word, sizeof(word)) != sizeof(word))
+            v->memory->read(v->memory->ctx, b->address - 16, words, sizeof(words)) != sizeof(words))
                 return CHUNK_UNKNOWN;
+        word = words[1];
         size = word & ~(uint64_t)CHUNK_FLAGS;
+        /* in a mapping of its own, which an alignment makes larger at either end: in front by the first word */
+        if (word & CHUNK_MMAPPED && size >= b->size_bytes + 16 &&
+            (b->address - 16 - words[0]) % PAGE_BYTES == 0 && (words[0] + size) % PAGE_BYTES == 0)
+                return CHUNK_ALONE;
         if (size < b->size_bytes + 8 || size - b->size_bytes > CHUNK_SLACK_BYTES || size % 16)
                 return CHUNK_UNKNOWN;
         if (word & CHUNK_MMAPPED)
@@ -148,12 +154,9 @@ static bool may_be_root(const struct mapping *m) {
         return strncmp(m->path, "[v", 2) != 0;
 }
 
-/* silt's runtime, its variables and its rings: they are full of addresses that nobody holds. */
-static bool is_own(const struct maps *maps, size_t i) {
-        const struct mapping *m = &maps->list.items[i];
-
-        if (!m->path[0] && i && m[-1].end == m->begin)
-                m--; /* zeroed variables */
+/* silt's runtime and its rings: they are full of addresses that nobody holds. Memory of it without a name is in v->own: what lies behind a mapping of silt's may
+ * be the program's, such as the first thread's variables. */
+static bool is_own(const struct mapping *m) {
         return strstr(m->path, "/libsilt.so") || !strncmp(m->path, "/memfd:silt", 11);
 }
 
@@ -214,7 +217,7 @@ void process_roots_find(const struct process_view *v, struct process_roots *ret)
                 vec_push(&ret->heaps, heaps.items[i]);
         find_holes(v, ret, &holes);
         for (size_t i = 0; i < v->maps->list.n; i++)
-                if (may_be_root(&v->maps->list.items[i]) && !is_own(v->maps, i))
+                if (may_be_root(&v->maps->list.items[i]) && !is_own(&v->maps->list.items[i]))
                         add_mapping(v, &holes, &hole, i, ret);
         for (size_t i = 0; i < v->n_threads; i++)
                 vec_push(&ret->list,

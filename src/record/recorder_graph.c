@@ -19,6 +19,7 @@
 #include "pipeline/pipeline.h"
 #include "reach/heap_functions.h"
 #include "reach/process_graph.h"
+#include "reach/process_image.h"
 #include "record/images.h"
 #include "record/recorder_ticks.h"
 #include "trace/recorder_end.h"
@@ -38,6 +39,7 @@ struct recorder_graph {
         struct frozen frozen;
         struct maps before; /* its mappings, before it was copied */
         bool awaits_cut, is_cut, is_reading;
+        bool keeps_process; /* which is about to end: it has memory that the copy lacks */
         uint64_t time_ns;
         VEC(struct found_block) blocks;
         uint64_t n_live, live_bytes; /* that were recorded */
@@ -343,9 +345,25 @@ static void graph_answer(struct recorder *r, const struct graph_wish *wish,
         snapshot_server_answer(&r->snapshot_server, wish->caller, &a);
 }
 
+static struct wire_process *entry_of(const struct recorder *r, uint32_t process_idx) {
+        return shm_process(r->config->shm, process_idx);
+}
+
+/* It may go. */
+static void let_go(const struct recorder *r, uint32_t process_idx) {
+        struct wire_process *p = entry_of(r, process_idx);
+
+        if (atomic_load(&p->last_look) != WIRE_LOOK_AWAITED)
+                return;
+        atomic_store(&p->last_look, WIRE_LOOK_DONE);
+        sys_futex_wake((void *)&p->last_look, INT_MAX);
+}
+
 static void graph_free(struct recorder *r) {
         struct recorder_graph *g = r->graph;
 
+        if (g->keeps_process)
+                let_go(r, g->process_idx);
         maps_done(&g->before);
         vec_free(&g->blocks);
         vec_free(&g->threads);
@@ -443,18 +461,17 @@ void recorder_want_graph(struct recorder *r, const struct snapshot_request *q, i
 
 /* ---- the last look ---------------------------------------------------------------------------------------- */
 
-static struct wire_process *entry_of(const struct recorder *r, uint32_t process_idx) {
-        return shm_process(r->config->shm, process_idx);
-}
+/* What children do not get (MADV_DONTFORK) is read from the process, which has to be there for that. */
+static bool needs_process(const struct recorder_graph *g) {
+        const struct process_image_source source = {g->frozen.copy, g->frozen.mem_fd, g->frozen.pid,
+                                                    &g->before};
+        struct process_image image = {0};
+        struct err unsaid = {0};
+        bool is_needed = process_image_open(&image, &source, &unsaid) == 0 &&
+                         process_image_needs_living(&image, g->own.items, g->own.n);
 
-/* It may go. */
-static void let_go(const struct recorder *r, uint32_t process_idx) {
-        struct wire_process *p = entry_of(r, process_idx);
-
-        if (atomic_load(&p->last_look) != WIRE_LOOK_AWAITED)
-                return;
-        atomic_store(&p->last_look, WIRE_LOOK_DONE);
-        sys_futex_wake((void *)&p->last_look, INT_MAX);
+        process_image_close(&image);
+        return is_needed;
 }
 
 /* Of processes that are about to end, the program that was started is looked at. */
@@ -470,7 +487,10 @@ static void heed_ends(struct recorder *r) {
                         graph_begin(r, (struct graph_wish){.caller = -1,
                                                            .pid = one->pid,
                                                            .name = "exit"});
-                if (is_wanted || one->trace_process != 0)
+                if (is_wanted && r->graph)
+                        r->graph->keeps_process = needs_process(r->graph);
+                if ((is_wanted && !(r->graph && r->graph->keeps_process)) ||
+                    one->trace_process != 0)
                         let_go(r, one->process_idx);
         }
 }

@@ -11,10 +11,19 @@
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
 #include "attach/target.h"
+#include "attach/tracee.h"
+#include "base/system_clock.h"
 #include "reach/process_graph.h"
+#include "reach/settled_graph.h"
 #include "record/scan_progress.h"
 
-enum { N_TRIES = 8 }; /* a thread may be inside its allocator when it is stopped */
+enum {
+        N_TRIES = 8, /* a thread may be inside its allocator when it is stopped */
+        MAX_LOOKS = 6,
+        FEW_LOOKS = 3, /* where one takes long */
+        LONG_MS = 500,
+        FIRST_PAUSE_MS = 5, /* between two; each is twice the last */
+};
 
 struct parts {
         VEC(struct found_block) blocks;
@@ -163,6 +172,49 @@ static int read_name(pid_t pid, struct unrecorded *what, struct err *reterr) {
         return 0;
 }
 
+static int make_some(pid_t pid, struct heap_graph *ret, struct unrecorded *what,
+                     struct err *reterr) {
+        int r = -EAGAIN;
+
+        for (unsigned i = 0; r == -EAGAIN && i < N_TRIES; i++)
+                r = make_once(pid, ret, what, reterr);
+        return r;
+}
+
+/* Looks again while blocks seem to be lost: those that are not so each time were on their way, and are taken out. */
+static int settle(pid_t pid, struct heap_graph *h, struct unrecorded *what, struct err *reterr) {
+        uint64_t begin_ns = clock_now_ns(), n_bytes;
+        unsigned pause_ms = FIRST_PAUSE_MS;
+        loose_list loose = {0};
+        int r = loose_find(h, &loose);
+
+        for (unsigned i = 1; r >= 0 && loose_any_lost(&loose) && i < MAX_LOOKS;
+             i++, pause_ms *= 2) {
+                struct unrecorded ignored = *what;
+                struct heap_graph again = {0};
+                loose_list now = {0};
+
+                if (i >= FEW_LOOKS && clock_now_ns() - begin_ns > LONG_MS * UINT64_C(1000000))
+                        break;
+                tracee_pause(pause_ms);
+                r = make_some(pid, &again, &ignored, reterr);
+                if (r < 0)
+                        break;
+                what->n_looks++;
+                r = loose_find(&again, &now);
+                loose_keep_common(&loose, &now);
+                h->pause_ns = MAX(h->pause_ns, again.pause_ns);
+                vec_free(&now);
+                heap_graph_done(&again);
+        }
+        if (r >= 0)
+                r = settle_graph(h, &loose, &what->n_moving_blocks, &n_bytes);
+        if (r >= 0)
+                what->moving_bytes = n_bytes;
+        vec_free(&loose);
+        return r;
+}
+
 int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *ret_what,
                           struct err *reterr) {
         int r;
@@ -174,10 +226,12 @@ int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *
                 r = read_name(pid, ret_what, reterr);
         if (r < 0)
                 return r;
-        for (unsigned i = 0; i < N_TRIES; i++) {
-                r = make_once(pid, ret, ret_what, reterr);
-                if (r != -EAGAIN)
-                        break;
-        }
-        return r;
+        ret_what->n_looks = 1;
+        r = make_some(pid, ret, ret_what, reterr);
+        if (r < 0)
+                return r;
+        r = settle(pid, ret, ret_what, reterr);
+        if (r < 0)
+                heap_graph_done(ret);
+        return r < 0 && !reterr->code ? err_set_errno(reterr, r, "cannot look again") : r;
 }
