@@ -158,7 +158,7 @@ static void add_hub(const struct holders *h, const uint32_t *way, uint32_t n, bo
                     struct str *to) {
         const struct held_graph *g = &h->now;
         const struct site_group *above = n > 1 ? &g->holders.tree.groups[way[n - 2]] : NULL;
-        struct unit_text a, b, c;
+        struct unit_text a, b;
 
         if (g->hub == REACH_NONE || g->hub_children < 2 || !above || above->n_blocks < 2)
                 return;
@@ -166,7 +166,7 @@ static void add_hub(const struct holders *h, const uint32_t *way, uint32_t n, bo
                  unit_bytes(&a, g->holders.dominators.retained_bytes[g->hub]),
                  unit_bytes(&b, g->heap.blocks[g->hub].size_bytes));
         holders_add_name(h, g, &g->holders.tree, g->holders.tree.group_of[g->hub], utf8, to);
-        str_addf(to, ", which holds %s blocks directly.", unit_count(&c, g->hub_children));
+        str_add(to, ": no other way leads there.");
 }
 
 /* How full the containers on the way are. */
@@ -231,7 +231,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
                 return;
         add_way(h, way, n, utf8, to);
         str_add(to, " That is ");
-        add_share(to, first->tree_bytes, g->all_bytes);
+        add_share(to, t->groups[way[n - 1]].outermost_weight, g->all_bytes);
         str_addf(to, " of the %s that ", unit_bytes(&a, g->all_bytes));
         query_add_process_name(h->names.q, g->info.process, to);
         if (is_unrecorded(h))

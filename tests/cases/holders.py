@@ -53,7 +53,7 @@ class Program:
                 self.tell("end")
                 assert self.process.wait(60) == 0
         finally:
-            kill_family(self.process)
+            kill_family(self.process.pid)
 
 
 def holders(t, *args, name="t.silt"):
@@ -163,6 +163,26 @@ def test_first_sentence_names_the_largest(t):
     assert text.startswith("static list"), text[:200]
     assert "1,000 blocks allocated by make_node (holders.c:" in text, text[:200]
     assert "113.3 KiB retained, 116 B each" in text, text[:200]
+
+
+TWO = """#include <stdlib.h>
+struct box { void *blocks[200]; };
+static struct { struct box *a, *b; } server;
+static __attribute__((noinline)) void fill_a(void) { server.a = malloc(sizeof(struct box)); for (int i = 0; i < 200; i++) server.a->blocks[i] = malloc(30000); }
+static __attribute__((noinline)) void fill_b(void) { server.b = malloc(sizeof(struct box)); for (int i = 0; i < 200; i++) server.b->blocks[i] = malloc(20000); }
+int main(void) { fill_a(); fill_b(); return 0; }
+"""
+
+
+def test_the_first_sentence_speaks_of_one_holder(t):
+    """The share is that of the bytes in front of it, not that of what all its holder's variable has."""
+    with open(t.path("two.c"), "w") as f:
+        f.write(TWO)
+    r = run(["gcc", "-O1", "-g", "-fno-builtin", t.path("two.c"), "-o", t.path("two")])
+    assert r.code == 0 and t.silt.record(t.path("t.silt"), [t.path("two")], ["--leaks"]).code == 0, r.errors
+    said = holders(t)["sentence"]
+    share = 100 * (200 * 30000 + 1600) / (200 * 50000 + 3200)
+    assert re.search(rf"fill_a .*: 5\.7 MiB retained.* That is {share:.0f} % of the 9\.5 MiB", said), said
 
 
 def test_why(t):
