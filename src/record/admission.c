@@ -193,8 +193,8 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
         pipeline_add_image(r->pipeline, idx, (uint32_t)guest->pid, one->trace_process);
         pipeline_set_main(r->pipeline, r->images.main_process);
         recorder_watch_image(r, one);
-        images_sample(&r->images, one, recorder_now_ns(r), 0, 0);
         one->is_older = r->config->options->attached && guest->pid == r->config->target;
+        images_sample(&r->images, one, recorder_now_ns(r), 0, 0);
         if (one->is_older) {
                 /* before its first figures, which would pass for all it has */
                 priors_write(&r->priors, r->writer, one->trace_process);

@@ -58,6 +58,16 @@ def test_known(t):
             assert f"glibc's {'arena' if not n_threads else '4 arenas'} held" in said and "about" in said and "in use" in said, said
 
 
+def test_it_is_no_gap(t):
+    """What was there before is told as such, and not as memory that silt should have seen."""
+    with Known(t, 0, 40000, 0) as target:
+        assert target.live_bytes > 32 << 20, target.live_bytes
+        prior(t, target)
+        report, why = t.silt.report(t.path("t.silt"))
+        assert report and not report["limits"], why or report["limits"]
+        assert "did not see" not in text_of(t), text_of(t)
+
+
 def test_not_recognised(t):
     """Something was written over the arenas: nothing is told of what is in doubt."""
     for how in ("ring", "bins"):
