@@ -17,6 +17,7 @@ import random
 import re
 import signal
 import secrets
+import shlex
 import shutil
 import sys
 import tempfile
@@ -237,6 +238,15 @@ def parse_arguments():
     return options
 
 
+def command_of(options):
+    """What runs tests as this did; `--only` follows."""
+    words = ["tests/run.py", "--build", options.build]
+    for name in ("runner", "runtime"):
+        words += [f"--{name}", getattr(options, name)] if getattr(options, name) else []
+    words += [f"--{name}" for name in ("gate", "once", "soak") if getattr(options, name)]
+    return shlex.join(words)
+
+
 def repeats_of(test, options):
     if options.repeat:
         return options.repeat
@@ -291,7 +301,7 @@ def run_all(options, scratch):
     if options.summary_file:
         with open(options.summary_file, "w") as f:
             json.dump({"passed": summary.passed, "failed": len(summary.failed), "skipped": len(summary.skipped),
-                       "names_failed": list(summary.failed), "unsteady": summary.unsteady}, f)
+                       "failures": summary.failed, "unsteady": summary.unsteady, "command": command_of(options)}, f)
             f.write("\n")
     for name in summary.unsteady:
         print(f"unsteady: {name}")

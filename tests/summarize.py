@@ -1,16 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Adds up results and prints one plain line, `N passed, N failed`: takes Meson's testlog.json (one JSON object per
-line) and the files written by `tests/run.py --summary-file`. Exit status 1 if anything failed or nothing ran."""
+line) and the files written by `tests/run.py --summary-file`. Exit status 1 if anything failed or nothing ran.
 
+  tests/summarize.py [--unsteady FILE] RESULT...    names and reasons of unsteady tests go into FILE, too, if there are any"""
+
+import argparse
 import json
+import re
 import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 
 
-def count_file(path, counts):
+def reason(failures):
+    """In one line: the last that says something, but for what was printed meanwhile."""
+    lines = [line.strip() for line in failures[0].splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason given"
+
+
+def repeat(entry, name):
+    return f"    again: {entry['command']} --only '^{re.escape(name)}$'" if "command" in entry else ""
+
+
+def count_file(path, counts, unsteady):
     with open(path) as f:
         lines = [line for line in f if line.strip()]
     if not lines:
@@ -27,27 +41,36 @@ def count_file(path, counts):
         else:
             for kind in ("passed", "failed", "skipped"):
                 counts[kind] += entry.get(kind, 0)
-            counts["unsteady"] += len(entry.get("unsteady", {}))
-            for name in entry.get("names_failed", []):
-                print(f"failed: {name}")
+            for name, failures in entry.get("failures", {}).items():
+                print(f"failed: {name}: {reason(failures)}")
+                print(repeat(entry, name))
             for name, failures in entry.get("unsteady", {}).items():
-                print(f"unsteady: {name}: it failed, then passed twice: {failures[0].strip().splitlines()[-1].strip()}")
+                unsteady.append(f"{name}: {reason(failures)}")
+                print(f"unsteady: {name}: it failed, then passed twice: {reason(failures)}")
+                print(repeat(entry, name))
 
 
-def main(paths):
-    counts = {"passed": 0, "failed": 0, "skipped": 0, "unsteady": 0}
-    for path in paths:
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--unsteady", metavar="FILE")
+    p.add_argument("results", nargs="+", metavar="RESULT")
+    options = p.parse_args()
+    counts, unsteady = {"passed": 0, "failed": 0, "skipped": 0}, []
+    for path in options.results:
         try:
-            count_file(path, counts)
+            count_file(path, counts, unsteady)
         except (OSError, ValueError) as e:
             counts["failed"] += 1
             print(f"{path}: {e}: counted as one failure")
-    if counts["unsteady"]:
-        print(f"{counts['unsteady']} unsteady: look into them first")
+    if unsteady:
+        print(f"{len(unsteady)} unsteady: look into them first")
+    if unsteady and options.unsteady:
+        with open(options.unsteady, "w") as f:
+            f.write("".join(line + "\n" for line in unsteady))
     line = f"{counts['passed']} passed, {counts['failed']} failed"
     print(line + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

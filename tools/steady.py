@@ -89,7 +89,7 @@ def run_once(options, no, condition, failures):
         for one in disturbers:
             one.terminate()
             one.join()
-    names = [*counts["names_failed"], *counts["unsteady"]]
+    names = [*counts["failures"], *counts["unsteady"]]
     for name in names:
         failures[name][condition] += 1
     print(f"run {no}, {condition}: {counts['passed'] + counts['failed']} tests in {seconds:.0f} s: {', '.join(names) or 'all passed'}", flush=True)

@@ -130,7 +130,7 @@ if [ -n "$is_gate" ]; then
         step build build_all && programs gate --build build --gate
         step "build-$other" build "build-$other" --cross-file "tools/cross/$other.ini" -Druntime_only=true && suite "gates-$other" "build-$other"
         step format python3 tools/lint.py --format
-        python3 tests/summarize.py "$results"/*.json || exit 1
+        python3 tests/summarize.py --unsteady "$results/unsteady" "$results"/*.json || exit 1
         ! is_committed || git rev-parse 'HEAD^{tree}' >"$results/passed"
         exit 0
 fi

@@ -87,19 +87,27 @@ def test_the_gate_s_list(t):
     assert [n for n in names if listing.has(n)] == ["report/a", "flame/one"] and listing.unused() == ["gone"], listing.used
 
 
-def test_the_closing_lines_name_what_was_unsteady(t):
+def closing_lines(t, *options, **counts):
+    """What is said last of a run, and whether it was good."""
     with open(t.path("r.json"), "w") as f:
-        json.dump({"passed": 5, "failed": 0, "skipped": 0, "unsteady": {"a/b": ["Traceback\n  no end"]}}, f)
-    r = process.run([sys.executable, os.path.join(t.context.tests_dir, "summarize.py"), t.path("r.json")])
-    assert r.code == 0 and r.text.splitlines() == ["unsteady: a/b: it failed, then passed twice: no end", "1 unsteady: look into them first",
-                                                   "5 passed, 0 failed"], r.text
+        json.dump({"passed": 5, "failed": 0, "skipped": 0, "command": "tests/run.py --build build --gate", **counts}, f)
+    r = process.run([sys.executable, os.path.join(t.context.tests_dir, "summarize.py"), *options, t.path("r.json")])
+    return r.code, r.text.splitlines()
+
+
+def test_the_closing_lines_name_what_was_unsteady(t):
+    code, lines = closing_lines(t, "--unsteady", t.path("unsteady"), unsteady={"a/b": ["Traceback\n  no end\n"]})
+    assert code == 0 and lines == ["unsteady: a/b: it failed, then passed twice: no end",
+                                   "    again: tests/run.py --build build --gate --only '^a/b$'", "1 unsteady: look into them first",
+                                   "5 passed, 0 failed"], lines
+    with open(t.path("unsteady")) as f:
+        assert f.read() == "a/b: no end\n"
 
 
 def test_the_closing_lines_name_what_failed(t):
-    with open(t.path("r.json"), "w") as f:
-        json.dump({"passed": 5, "failed": 1, "skipped": 0, "names_failed": ["a/b"]}, f)
-    r = process.run([sys.executable, os.path.join(t.context.tests_dir, "summarize.py"), t.path("r.json")])
-    assert r.code == 1 and r.text.splitlines() == ["failed: a/b", "5 passed, 1 failed"], r.text
+    code, lines = closing_lines(t, failed=1, failures={"a/b": ["expected 1, got 2", "printed meanwhile: much"]})
+    assert code == 1 and lines == ["failed: a/b: expected 1, got 2", "    again: tests/run.py --build build --gate --only '^a/b$'",
+                                   "5 passed, 1 failed"], lines
 
 
 class Unable(Fake):
