@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+GATE = os.path.join(HERE, "gate.txt")
 sys.path.insert(0, HERE)
 
 from harness import cases, crew, environment, gate, meson_tests, oracles, program  # noqa: E402
@@ -219,7 +220,8 @@ def parse_arguments():
     p.add_argument("--build", default="build", help="build directory with silt and libsilt.so")
     p.add_argument("--variant", help="name of a second build directory beside the first: BUILD-VARIANT")
     p.add_argument("--only", metavar="REGEX", help="only tests whose name matches")
-    p.add_argument("--gate", action="store_true", help="only the tests that tests/gate.txt lists, once; what fails is tried again at the end")
+    p.add_argument("--gate", nargs="?", const=GATE, metavar="LIST",
+                   help="only the tests that LIST (tests/gate.txt) has, once, in the gate's environment; what fails is tried again at the end")
     p.add_argument("--list", action="store_true", help="print the names and stop")
     p.add_argument("--soak", action="store_true", help="the long repetition counts")
     p.add_argument("--repeat", type=int, metavar="N", help="repeat every test N times")
@@ -243,7 +245,9 @@ def command_of(options):
     words = ["tests/run.py", "--build", options.build]
     for name in ("runner", "runtime"):
         words += [f"--{name}", getattr(options, name)] if getattr(options, name) else []
-    words += [f"--{name}" for name in ("gate", "once", "soak") if getattr(options, name)]
+    words += [f"--{name}" for name in ("once", "soak") if getattr(options, name)]
+    if options.gate:
+        words += ["--gate"] if options.gate == GATE else ["--gate", options.gate]
     return shlex.join(words)
 
 
@@ -280,10 +284,10 @@ def run_all(options, scratch):
     context = Context(options)
     tests = [t for t in all_tests(context, options) if not options.only or re.search(options.only, t.name)]
     if options.gate:
-        listing = gate.Listing(os.path.join(HERE, "gate.txt"))
+        listing = gate.Listing(options.gate)
         tests = [t for t in tests if listing.has(t.name)]
         if not options.only and listing.unused():
-            print(f"silt: tests: tests/gate.txt names what no test is called: {', '.join(listing.unused())}", file=sys.stderr)
+            print(f"silt: tests: {os.path.relpath(options.gate)} names what no test is called: {', '.join(listing.unused())}", file=sys.stderr)
             return 1
     tests = [t for t in tests if repeats_of(t, options)]
     if options.shuffle is not None:
@@ -292,7 +296,7 @@ def run_all(options, scratch):
         for test in tests:
             print(test.name)
         return 0
-    summary = Summary(is_strict=options.gate)
+    summary = Summary(is_strict=bool(options.gate))
     if options.soak:
         print(f"drawn anew: SILT_SEED={context.seed}")
     run_tests(tests, lambda test: repeats_of(test, options), summary, context, scratch, max(1, options.jobs))

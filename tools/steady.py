@@ -4,7 +4,8 @@
 condition, and prints how often each failed.
 
   tools/steady.py --build build                      100 runs: quiet, loaded, short of memory, with a clock that jumps, in turn
-  tools/steady.py --runs 20 --only '^report_json/'   before a test enters the gate
+  tools/steady.py --list FILE                        tests that may enter: FILE is like tests/gate.txt
+  tools/steady.py --runs 20 --only '^report_json/'   some of them
   tools/steady.py --conditions loaded,memory
 
 A test enters the gate after 100 of 100. Takes minutes a run: leave it alone with the machine."""
@@ -76,7 +77,7 @@ def run_once(options, no, condition, failures):
         one.start()
     try:
         with tempfile.NamedTemporaryFile(suffix=".json") as summary:
-            command = [sys.executable, os.path.join(ROOT, "tests/run.py"), "--build", options.build, "--gate", "--shuffle", str(no),
+            command = [sys.executable, os.path.join(ROOT, "tests/run.py"), "--build", options.build, "--gate", options.list, "--shuffle", str(no),
                        "--summary-file", summary.name, *(["--only", options.only] if options.only else [])]
             begin = time.monotonic()
             r = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -104,7 +105,8 @@ def main():
     p.add_argument("--build", default="build")
     p.add_argument("--runs", type=int, default=100)
     p.add_argument("--first", type=int, default=1, metavar="N", help="the number of the first order (default: 1)")
-    p.add_argument("--only", metavar="REGEX", help="only tests of the gate whose name matches")
+    p.add_argument("--list", default=os.path.join(ROOT, "tests/gate.txt"), metavar="FILE", help="names of tests (default: tests/gate.txt)")
+    p.add_argument("--only", metavar="REGEX", help="only those whose name matches")
     p.add_argument("--conditions", default=",".join(CONDITIONS), help=f"in turn; of {', '.join(CONDITIONS)}")
     p.add_argument("--keep", metavar="FOLDER", help="for what runs with failures printed")
     options = p.parse_args()
