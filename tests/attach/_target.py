@@ -8,7 +8,7 @@ import time
 
 from harness.process import TimedOut, give_up, kill_family
 
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 def build(t, name):
@@ -127,7 +127,7 @@ def record(t, pid, during=None, options=(), pauses=None):
     return silt.totals()
 
 
-def await_true(fn, what, patience_s=30):
+def await_true(fn, what, patience_s=300):
     end = time.monotonic() + patience_s
     while not fn():
         give_up(end, what)

@@ -197,7 +197,7 @@ class Asked:
         return next(pid for pid in children(self.process.pid) if not (comm(pid) or "silt").startswith("silt"))
 
     def end(self):
-        self.process.communicate(b"\n", timeout=60)
+        self.process.communicate(b"\n", timeout=600)
         assert self.process.returncode == 0, self.process.returncode
 
 

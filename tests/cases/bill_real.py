@@ -111,7 +111,7 @@ class Held:
         return checked(self.t, self.name, pid, status_bytes(pid, "VmRSS"))
 
     def end(self, say):
-        self.out += self.process.communicate(say, timeout=60)[0]
+        self.out += self.process.communicate(say, timeout=600)[0]
         assert self.process.returncode == 0, (self.name, self.process.returncode)
         return self.out
 

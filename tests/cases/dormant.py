@@ -10,7 +10,7 @@ import time
 from harness.process import kill_family, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 class Dormant:

@@ -50,7 +50,7 @@ def traces(t):
 
 
 def run(argv):
-    r = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    r = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert r.returncode == 0, f"{argv[0]}: {r.returncode} {r.stderr[:500]}"
     return r
 

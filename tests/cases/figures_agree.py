@@ -109,7 +109,7 @@ def test_what_view_is_asked_for(t):
     """A window outside the trace is refused in the words of the report, before anything is served; while somebody waits for news, Ctrl-C ends it at once."""
     trace = record(t, "basic")
     for options in (("--from", "99h"), ("--process", "no_such_process"), ("--at", "99h")):
-        r, v = t.silt.command("report", trace, *options), t.silt.command("view", trace, "--no-browser", *options, timeout_s=30)
+        r, v = t.silt.command("report", trace, *options), t.silt.command("view", trace, "--no-browser", *options, timeout_s=300)
         assert r.code == v.code == 2 and r.errors == v.errors, (r.errors, v.errors)
     s = Served(t, [t.silt.path, "view", trace, "--no-browser"])
     waiting = s.connect()

@@ -76,7 +76,7 @@ def test_one_line_that_changes_on_a_terminal(t):
     master, slave = open_terminal()
     with subprocess.Popen([PROGRESS, "silt: building"], stdin=subprocess.PIPE, stderr=slave) as process:
         os.close(slave)
-        process.communicate(b"[1/2] a\nwarning: odd\n[2/2] b\n", timeout=60)
+        process.communicate(b"[1/2] a\nwarning: odd\n[2/2] b\n", timeout=600)
     seen = os.read(master, 65536).decode()
     os.close(master)
     lines = [line.rpartition("\033[K")[2].rstrip("\r") for line in seen.split("\n")]

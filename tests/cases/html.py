@@ -42,7 +42,7 @@ def ask_page(t, page, questions):
     r = run([os.path.join(root, "tools/web.sh"), "--out", out, "--tools"], timeout_s=300)
     assert r.code == 0, r.text + r.errors
     done = subprocess.run([shutil.which("node"), os.path.join(out, "file_answer.main.mjs"), page], input="\n".join(questions) + "\n",
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -45,7 +45,7 @@ def heaptrack(t, name, argv):
     """(raw recording, the same interpreted, how many temporary blocks the interpreter counted). Left to itself, heaptrack opens its window."""
     if not shutil.which("heaptrack"):
         skip("no heaptrack")
-    subprocess.run(["heaptrack", "--raw", "-o", t.path(name), *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    subprocess.run(["heaptrack", "--raw", "-o", t.path(name), *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     raw = t.path(name) + ".raw.zst"
     plain = subprocess.run(["zstd", "-dcq", raw], capture_output=True).stdout
     interpret = shutil.which("heaptrack_interpret") or "/usr/lib/heaptrack/libexec/heaptrack_interpret"
@@ -55,7 +55,7 @@ def heaptrack(t, name, argv):
 
 
 def heaptrack_says(path):
-    text = subprocess.run(["heaptrack_print", "--disable-builtin-suppressions", "--disable-embedded-suppressions", path], capture_output=True, text=True, timeout=120).stdout
+    text = subprocess.run(["heaptrack_print", "--disable-builtin-suppressions", "--disable-embedded-suppressions", path], capture_output=True, text=True, timeout=600).stdout
 
     def find(words):
         return re.search(words + r": ([0-9.]+)([BKMG]?)", text).groups()
@@ -162,7 +162,7 @@ def test_ltrace(t):
     program = build_logged(t)
     for options in ([], ["-f", "-tt"], ["-r"], ["-i", "-ttt", "-T"]):
         log = t.path("lt.log")
-        subprocess.run(["ltrace", *options, "-e", "malloc+calloc+realloc+memalign+free", "-o", log, program], timeout=60, capture_output=True)
+        subprocess.run(["ltrace", *options, "-e", "malloc+calloc+realloc+memalign+free", "-o", log, program], timeout=600, capture_output=True)
         if not os.path.exists(log) or b"malloc" not in open(log, "rb").read():
             skip("ltrace cannot trace here")
         got = totals(t, log)

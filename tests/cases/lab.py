@@ -202,7 +202,7 @@ def test_signals(t):
         assert p.stdout.readline() == b"done\n"
         assert len(groups(p.pid)) == 2
         p.send_signal(number)
-        p.communicate(timeout=60)
+        p.communicate(timeout=600)
         assert p.returncode == 128 + number, p.returncode
         assert not groups(p.pid), groups(p.pid)
 

@@ -218,7 +218,7 @@ def while_it_runs(t, argv, is_told):
     assert got["ended"] in (None, "running", "unknown"), got["ended"]
     with open(t.path("stop"), "w"):
         pass
-    assert silt.wait(timeout=60) == 0
+    assert silt.wait(timeout=600) == 0
     got, why = t.silt.report(t.path("t.silt"))
     assert got, why
     return got
@@ -252,7 +252,7 @@ def test_attached(t):
     try:
         r = run([t.silt.path, "attach", str(p.pid), "-f", "-o", t.path("a.silt")])
     finally:
-        p.wait(timeout=60)
+        p.wait(timeout=600)
     assert r.code == 0 and "silt did not see who allocated" in r.errors, r.errors
     got, why = t.silt.report(t.path("a.silt"))
     assert got and [x["kind"] for x in got["limits"]] == ["unseen"], (why, got and got["limits"])

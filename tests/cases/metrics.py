@@ -102,7 +102,7 @@ class Endpoint:
             said += more.decode()
         self.port = int(found[1])
 
-    def send(self, data, ends=False, patience_s=30):
+    def send(self, data, ends=False, patience_s=300):
         with socket.create_connection(("127.0.0.1", self.port), timeout=patience_s) as s:
             answer = b""
             try:
@@ -280,11 +280,11 @@ def test_hostile_scrapers(t):
         data = bytearray(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text;q=0.3, text/plain\r\n\r\n")
         for _ in range(t.chance.randrange(1, 6)):
             data[t.chance.randrange(len(data))] = t.chance.randrange(256)
-        with socket.create_connection(("127.0.0.1", e.port), timeout=30) as s:  # which may not be a whole request
+        with socket.create_connection(("127.0.0.1", e.port), timeout=300) as s:  # which may not be a whole request
             s.sendall(data)
     crowd = []
     for i in range(300):  # half ask and never read, half never finish asking
-        s = socket.create_connection(("127.0.0.1", e.port), timeout=30)
+        s = socket.create_connection(("127.0.0.1", e.port), timeout=300)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         try:
             s.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"Host: localhost\r\n\r\n" * (i % 2)))

@@ -207,7 +207,7 @@ def test_compare(t):
     """Two traces open on Compare with the sentence of silt diff; two windows between marks are generations."""
     program = moments(t)
     for name, n in (("old.silt", 100), ("new.silt", 150)):
-        done = subprocess.run(t.silt.run_argv(t.path(name), [program], ["-f"]), capture_output=True, timeout=60, check=False,
+        done = subprocess.run(t.silt.run_argv(t.path(name), [program], ["-f"]), capture_output=True, timeout=600, check=False,
                               input=f"+{n} 10000\nmark first\n+70 1000\n-20\nmark second\n+30 5000\n".encode())
         assert done.returncode == 0, done.stderr
     old, new = t.path("old.silt"), t.path("new.silt")

@@ -70,7 +70,7 @@ def test_closed_descriptors_stay_closed(t):
     bare = subprocess.run(["sh", "-c", script, "sh", helper, "start"], capture_output=True)
     begin = time.monotonic()
     seen = subprocess.run(["sh", "-c", script, "sh", *t.silt.run_argv(t.path("t.silt"), [helper, "start"])],
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=600)
     in_time(time.monotonic() - begin, 4, "silt waited for something")
     fds = [[x for x in r.stdout.decode().splitlines() if x.startswith("fd ")] for r in (bare, seen)]
     assert fds[0] == fds[1] and seen.returncode == 0, f"without silt {fds[0]}, with it {fds[1]}, status {seen.returncode}"

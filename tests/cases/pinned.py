@@ -81,7 +81,7 @@ def compare(t, seed):
     pages = Pages(blocks)
     truth = pages.pinned(pid)
     live = sum(sum(pages.asked[p].values()) for p in pages.resident(pid))
-    process.communicate(b"\n", timeout=60)
+    process.communicate(b"\n", timeout=600)
     assert process.returncode == 0, process.returncode
     got = Counter()
     for row in bill["pinned"]:

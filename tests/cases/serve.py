@@ -32,7 +32,7 @@ def finish(s):
 
 
 def check_alive(s):
-    r = s.get("/api/1/echo?alive", timeout_s=10)
+    r = s.get("/api/1/echo?alive", timeout_s=100)
     assert (r.status, r.body) == (200, b"alive\n"), (r.status, r.body[:100])
 
 

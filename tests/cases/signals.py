@@ -23,7 +23,7 @@ def wait_ready(process):
     return int(line[1])
 
 
-def finish(process, timeout_s=60):
+def finish(process, timeout_s=600):
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -166,7 +166,7 @@ class Terminal:
             os.environ.update(env or {})
             os.execv(argv[0], argv)
 
-    def read_until(self, word, timeout_s=30):
+    def read_until(self, word, timeout_s=300):
         end = time.monotonic() + timeout_s
         while word not in self.output:
             left = end - time.monotonic()
@@ -183,7 +183,7 @@ class Terminal:
     def write(self, data):
         os.write(self.fd, data)
 
-    def finish(self, timeout_s=60):
+    def finish(self, timeout_s=600):
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             if is_readable(self.fd, 0.1):

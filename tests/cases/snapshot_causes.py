@@ -9,7 +9,7 @@ from harness.cgroup import MemoryGroup, limited
 from harness.process import give_up, kill_family, run
 
 MIB = 1 << 20
-PATIENCE_S = 60
+PATIENCE_S = 600
 # one block at a time, of so many MiB, all of it touched
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>

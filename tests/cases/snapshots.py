@@ -70,7 +70,7 @@ class Program:
     def end(self):
         self.process.stdin.close()
         self.process.stdout.read()
-        assert self.process.wait(timeout=60) == 0
+        assert self.process.wait(timeout=600) == 0
 
     def __enter__(self):
         return self
@@ -304,7 +304,7 @@ def test_stopped_recorder(t):
         time.sleep(0.2)
         assert asker.poll() is None, "it was not waited for"
         os.kill(recorder, signal.SIGCONT)
-        out, _ = asker.communicate(timeout=30)
+        out, _ = asker.communicate(timeout=300)
         assert asker.returncode == 0 and parse(out)["name"] == "1"
         p.end()
 

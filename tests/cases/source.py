@@ -191,7 +191,7 @@ def test_no_source_at_all(t):
     def instead(make, says):
         os.unlink(source) if os.path.lexists(source) else None
         make()
-        r = t.silt.command("source", t.path("t.silt"), "main", env={**os.environ, "COLUMNS": "240"}, timeout_s=20)
+        r = t.silt.command("source", t.path("t.silt"), "main", env={**os.environ, "COLUMNS": "240"}, timeout_s=200)
         assert r.code == 0 and r.stderr == b"" and says in r.text, (says, r.code, r.text, r.errors)
         assert "\033" not in r.text
         if os.path.isdir(source):

@@ -132,7 +132,7 @@ def test_nothing_is_written(t):
     trace = recorded(t)
     statement = "SELECT a.path, b.path, count(*) FROM sites a, sites b GROUP BY 1, 2 ORDER BY 3 LIMIT 1"
     r = subprocess.run(["strace", "-f", "-o", t.path("calls"), "-e", "trace=openat,open,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat",
-                        t.silt.path, "sql", trace, statement], capture_output=True, timeout=120)
+                        t.silt.path, "sql", trace, statement], capture_output=True, timeout=600)
     assert r.returncode == 0, r.stderr
     with open(t.path("calls")) as f:
         calls = [line for line in f if re.search(r"O_WRONLY|O_RDWR|O_CREAT|unlink|rename|mkdir|creat\(", line) and "/dev/" not in line]
@@ -179,7 +179,7 @@ def test_interrupt(t):
             time.sleep(0.01)
         p.send_signal(signal.SIGINT)
         try:
-            _, said = p.communicate(timeout=60)
+            _, said = p.communicate(timeout=600)
         except subprocess.TimeoutExpired as e:
             raise TimedOut("no end after Ctrl-C") from e
         assert p.returncode in (2, -signal.SIGINT) and said.decode() == "silt: the statement was stopped\n", (p.returncode, said)

@@ -372,6 +372,6 @@ def test_names_while_it_is_written(t):
         assert "early_work" in text and "later_work" in text, text
         assert "symbolize" not in t.silt.command("report", trace).text
     finally:
-        child.communicate(b"x", timeout=60)
+        child.communicate(b"x", timeout=600)
     assert child.returncode == 0
     assert "later_work" in names_now(t, trace)

@@ -12,7 +12,7 @@ from harness.process import find_by_argument, give_up, run
 from harness.terminal import Terminal
 from harness.watch import one_line
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 # Holds 64 KiB more about every 5 ms, up to 64 MiB; 40 times that allocates and frees. Ends when its input does.
 PROGRAM = """

@@ -121,7 +121,7 @@ def test_refusals(t):
     trace = record(t)
     for argv in ([], [t.path("none.silt")], [trace, "--port", "0"], [trace, "--port", "70000"], [trace, "--port", "x"], [trace, "--listen", "example.com"],
                  [trace, "--from", "x"], [trace, "--by", "colour"], [trace, trace, trace], [trace, "--tree", "--group-by", "size"], [trace, "--listen", "192.0.2.1"]):
-        r = t.silt.command("view", "--no-browser", *argv, timeout_s=30)
+        r = t.silt.command("view", "--no-browser", *argv, timeout_s=300)
         assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1 and r.errors.startswith("silt: "), f"{argv}: {r.code} {r.errors}"
     begin = time.monotonic()
     assert t.silt.command("view", "--no-browser", "--wait", "1s", t.path("none.silt")).code == 2
@@ -208,7 +208,7 @@ def test_listen_warns(t):
 # ---- recordings that are being written --------------------------------------------------------------------------------
 
 
-def follow(s, until, patience_s=60):
+def follow(s, until, patience_s=600):
     """Asks as the page does, until until(trace) holds; all that was told."""
     told, since, deadline = [], 0, time.monotonic() + patience_s
     while not told or not until(told[-1]):

@@ -17,7 +17,7 @@ import zlib
 from attach._target import Attached, Target, build, bytes_of_code
 from harness.process import TimedOut, give_up, kill_family, run, stat_fields
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 

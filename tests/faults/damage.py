@@ -27,7 +27,7 @@ def ask(t, data, what):
     with open(path, "wb") as f:
         f.write(data)
     for command in COMMANDS:
-        r = run(["prlimit", f"--data={MAX_BYTES}", t.silt.path, *command, path], timeout_s=60)
+        r = run(["prlimit", f"--data={MAX_BYTES}", t.silt.path, *command, path], timeout_s=600)
         fine = (0, 1, 2) if command == ["verify"] else (0, 2)
         assert r.code in fine, f"{what}: {command}: status {r.code}: {r.errors[-300:]}"
         if r.code == 2:

@@ -217,7 +217,7 @@ def test_refused_places(t):
     os.mkdir(t.path("folder"))
     for name in (t.path("fifo"), t.path("folder"), "/dev/null", "/dev/full", "/dev/stdout"):
         for options in ([], ["-f"]):
-            r = t.silt.record(name, [t.helper(), "status", "3"], options=options, timeout_s=20)
+            r = t.silt.record(name, [t.helper(), "status", "3"], options=options, timeout_s=200)
             assert r.code == 125, f"{name} {options}: {r.code}: {r.errors}"
             one_line(r.errors)
     r = t.silt.record(t.path("none/t.silt"), [t.helper(), "status", "3"])

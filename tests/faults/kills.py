@@ -33,7 +33,7 @@ def stop_file(path):
         f.write(struct.pack("<Q", 1))
 
 
-def await_pid(path, page=0, patience_s=20):
+def await_pid(path, page=0, patience_s=200):
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         try:
@@ -46,7 +46,7 @@ def await_pid(path, page=0, patience_s=20):
     raise AssertionError(f"process {page} of the program did not begin")
 
 
-def first_child(pid, patience_s=20):
+def first_child(pid, patience_s=200):
     """The first process that silt made, which becomes the program; None when silt ended before."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:

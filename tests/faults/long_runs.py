@@ -56,7 +56,7 @@ class Follower:
 
     def end(self):
         self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=600)
         assert self.process.returncode == 0, self.process.returncode
 
 

@@ -38,7 +38,7 @@ def options_for(label):
 def record(t, mode, label, options=(), n_raises=N_RAISES):
     trace = t.path("t.silt")
     argv = [program(t), mode, label, str(n_raises)]
-    r = run([t.silt.path, "run", "-f", *options, "-o", trace, "--", *argv], timeout_s=60)
+    r = run([t.silt.path, "run", "-f", *options, "-o", trace, "--", *argv], timeout_s=600)
     assert r.code == 0, f"{mode} {label}: status {r.code}: {r.text[-300:]} {r.errors[-500:]}"
     return r, told(r.stdout)
 

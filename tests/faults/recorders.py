@@ -82,7 +82,7 @@ def test_killed_while_the_program_joins(t):
         in_time(waited, bare.seconds + 2, "it waited for a dead recorder")
 
 
-def await_comm(pid, name, patience_s=20):
+def await_comm(pid, name, patience_s=200):
     end = time.monotonic() + patience_s
     while comm(pid) != name:
         give_up(end, f"process {pid} is {comm(pid)}, not {name}")
@@ -217,7 +217,7 @@ def test_many_programs_wait_once(t):
 test_many_programs_wait_once.waits = True
 
 
-def await_noted(t, trace, words, patience_s=20):
+def await_noted(t, trace, words, patience_s=200):
     """The recorder has said so: it is back."""
     end = time.monotonic() + patience_s
     # right after the begin there is no process in the file yet, and no report
@@ -226,7 +226,7 @@ def await_noted(t, trace, words, patience_s=20):
         time.sleep(0.05)
 
 
-def await_end(target, patience_s=20):
+def await_end(target, patience_s=200):
     """Returns when the program has ended, whether silt knows it or not."""
     end = time.monotonic() + patience_s
     while (stat_fields(target) or [b"Z"])[0] != b"Z":

@@ -18,7 +18,7 @@ def scribble(t, what, spoils_itself=False):
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
         argv = [t.silt.path, "run", "-f", "-o", t.path("t.silt"), "--",
                 t.victim("scribbler"), what, str(i + 1), str(t.count(300, 1000))]
-        r = run(argv, timeout_s=60, preexec_fn=limit)
+        r = run(argv, timeout_s=600, preexec_fn=limit)
         assert "died" not in r.errors and "recorder:" not in r.errors, f"{what} {i}: {r.code}: {r.errors}"
         if r.code != 29 or r.stdout != b"wrong 0\n":
             assert spoils_itself and r.code in (135, 139), f"{what} {i}: status {r.code}: {r.text} {r.errors}"

@@ -145,7 +145,7 @@ def test_no_pidfd(t):
     """Kernels before 5.3, and sandboxes."""
     argv = ["sh", "-c", '"$@"; "$@"', "sh", *crew(t)]
     bare = alone(argv)
-    r = run([t.victim("forbid"), "pidfd_open", str(errno.ENOSYS), *t.silt.run_argv(t.path("t.silt"), argv)], timeout_s=60)
+    r = run([t.victim("forbid"), "pidfd_open", str(errno.ENOSYS), *t.silt.run_argv(t.path("t.silt"), argv)], timeout_s=600)
     same(bare, r.code, r.stdout, r.errors)
     report = whole(t, t.path("t.silt"))
     crews = [p for p in report["processes"] if "crew" in " ".join(p["command"])]
@@ -195,7 +195,7 @@ def test_no_proc_as_root(t):
     argv = crew(t)
     bare = alone(argv)
     script = 'umount -l /proc || exit 90; exec "$@"'
-    r = run(in_own_mounts(script, "sh", *t.silt.run_argv(t.path("t.silt"), argv), points=["/proc"]), timeout_s=60)
+    r = run(in_own_mounts(script, "sh", *t.silt.run_argv(t.path("t.silt"), argv), points=["/proc"]), timeout_s=600)
     if r.code == 125:
         one_line(r.errors, "/proc")
         assert not r.stdout

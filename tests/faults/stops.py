@@ -31,14 +31,14 @@ def start(argv, **popen):
 
 def finish(process):
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     except subprocess.TimeoutExpired:
         kill_family(process.pid)
         raise TimedOut("it did not end") from None
     return process.returncode, out, err
 
 
-def await_going_on(pid, patience_s=20):
+def await_going_on(pid, patience_s=200):
     """It runs, and has seen that it was continued: a SIGCONT that is still pending is lost in the next stop."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
@@ -135,7 +135,7 @@ class Shell:
     def type(self, line):
         os.write(self.fd, line.encode() + b"\n")
 
-    def read_until(self, pattern, timeout_s=30):
+    def read_until(self, pattern, timeout_s=300):
         """Reads on until pattern comes after all that was found before; the match."""
         end = time.monotonic() + timeout_s
         while not (found := re.search(pattern, self.output)):

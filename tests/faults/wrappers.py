@@ -277,7 +277,7 @@ def test_gdb_attached_to_the_target(t):
         assert "main (" in r.text, f"{r.text}{r.errors}"
     with open(enough, "w"):
         pass
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     n_rounds = told(out)["rounds"]
     assert (process.returncode, err) == (17, b"") and n_rounds > 10, (process.returncode, out, err)
     totals = whole(t, t.path("t.silt"))["totals"]

@@ -25,7 +25,7 @@ def find():
 
 
 class Browser:
-    def __init__(self, folder, width=1200, height=800, dark=False, timeout_s=60):
+    def __init__(self, folder, width=1200, height=800, dark=False, timeout_s=600):
         self.timeout_s, self.number, self.buffer = timeout_s, 0, b""
         self.events = []
         assert find(), "no browser: run 'tools/setup.sh test', or install chromium-headless-shell"

@@ -20,7 +20,7 @@ import urllib.parse
 from .cases import skip
 from .process import TimedOut
 
-START_S = 60
+START_S = 600
 PORTS = range(10240, 32768)
 asked = itertools.count()
 
@@ -137,7 +137,7 @@ class ClickHouse:
                 pass
         return text
 
-    def ask(self, query, timeout_s=60, data=b""):
+    def ask(self, query, timeout_s=600, data=b""):
         """The answer as text. What the server refuses fails the test."""
         c = http.client.HTTPConnection("127.0.0.1", self.http, timeout=timeout_s)
         try:

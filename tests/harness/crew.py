@@ -20,7 +20,7 @@ from .process import TimedOut, kill_family
 from .toolchain import BuildError
 
 PR_SET_CHILD_SUBREAPER = 36
-LAST_RESORT_S = 1800
+LAST_RESORT_S = 900
 # Ends that a program does not choose.
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGABRT, signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS}
 

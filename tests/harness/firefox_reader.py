@@ -51,5 +51,5 @@ class FirefoxReader:
             return ""
 
     def ask(self, *argv):
-        return subprocess.run([self.cli, *argv, "--session", "silt"], capture_output=True, text=True, timeout=60, env=self.env,
+        return subprocess.run([self.cli, *argv, "--session", "silt"], capture_output=True, text=True, timeout=600, env=self.env,
                               check=False).stdout

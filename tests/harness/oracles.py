@@ -38,7 +38,7 @@ class PreloadOracle:
                         "-Wno-unused-parameter", "-o", partial, os.path.join(source_dir, "oracle.c")], check=True)
         os.replace(partial, self.library)
 
-    def record(self, argv, env, timeout_s=120, **popen):
+    def record(self, argv, env, timeout_s=600, **popen):
         """(Result, processes): one dictionary of figures per process image, the first process first."""
         out = tempfile.mkdtemp(prefix="oracle.")
         os.chmod(out, 0o777)
@@ -64,7 +64,7 @@ def wait_for_daemons(out):
 class Memcheck:
     figures = {"allocations", "frees", "bytes_allocated", "end_live_bytes", "end_live_blocks"}
 
-    def record(self, argv, env, timeout_s=120, **popen):
+    def record(self, argv, env, timeout_s=600, **popen):
         log = tempfile.NamedTemporaryFile(prefix="memcheck.", delete=False)
         options = ["--leak-check=no", "--undef-value-errors=no", "--run-libc-freeres=no", "--run-cxx-freeres=no",
                    "--main-stacksize=67108864", "--error-exitcode=0", "-q", "--log-file=" + log.name, "-v",
@@ -86,7 +86,7 @@ class Memcheck:
 class Heaptrack:
     figures = {"allocations", "frees", "bytes_allocated", "peak_live_bytes", "end_live_bytes", "end_live_blocks"}
 
-    def record(self, argv, env, timeout_s=120, **popen):
+    def record(self, argv, env, timeout_s=600, **popen):
         out = tempfile.mkdtemp(prefix="heaptrack.")
         r = run(["env", *(f"{k}={v}" for k, v in env.items()), "heaptrack", "-o", out + "/h", *argv], timeout_s=timeout_s, **popen)
         files = glob.glob(out + "/h*")

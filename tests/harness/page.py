@@ -18,9 +18,9 @@ from .locks import Lock
 from .process import TimedOut, is_readable, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-START_S = 30
+START_S = 300
 RUN = os.getpid()  # before tests have processes of their own
-BROWSE_S = 120
+BROWSE_S = 600
 
 
 def scripts(work_dir):

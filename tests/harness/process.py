@@ -106,7 +106,7 @@ def outlived(word, patience_s):
     return False
 
 
-def run(argv, timeout_s=120, stdin=b"", env=None, cwd=None, **popen):
+def run(argv, timeout_s=600, stdin=b"", env=None, cwd=None, **popen):
     """Runs argv in a session of its own; kills the whole family when the time is over."""
     full_env = dict(os.environ)
     for key, value in (env or {}).items():

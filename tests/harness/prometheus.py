@@ -16,7 +16,7 @@ import urllib.request
 from .cases import skip
 from .process import give_up
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def needs_prometheus():
@@ -32,7 +32,7 @@ def free_port():
 
 
 def get_json(url):
-    with urllib.request.urlopen(url, timeout=30) as r:
+    with urllib.request.urlopen(url, timeout=300) as r:
         return json.load(r)
 
 

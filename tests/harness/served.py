@@ -46,7 +46,7 @@ class Served:
         self.host, self.port, self.token, self.fragment = found[1], int(found[2]), found[3], found[4] or ""
         self.bearer = {"Authorization": "Bearer " + self.token}
 
-    def read_until(self, pattern, patience_s=60):
+    def read_until(self, pattern, patience_s=600):
         deadline = time.monotonic() + patience_s
         while not (found := re.search(pattern, self.said)):
             give_up(deadline, f"'{pattern}' was not said: {self.said[-500:]}")
@@ -56,10 +56,10 @@ class Served:
                 self.said += more.decode(errors="replace")
         return found
 
-    def connect(self, timeout_s=30):
+    def connect(self, timeout_s=300):
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
 
-    def get(self, path, headers=None, method="GET", timeout_s=90, token=True):
+    def get(self, path, headers=None, method="GET", timeout_s=900, token=True):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
         try:
             c.request(method, path, headers={**(self.bearer if token else {}), **(headers or {})})
@@ -78,7 +78,7 @@ class Served:
         lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}", *headers]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
-    def send(self, data, patience_s=30, ends=False):
+    def send(self, data, patience_s=300, ends=False):
         """Sends bytes, maybe with their end, and reads until the server closes, or answered with a body that is complete."""
         with self.connect() as s:
             deadline, answer = time.monotonic() + patience_s, b""
@@ -98,7 +98,7 @@ class Served:
                 raise TimedOut(f"no answer to {data[:80]!r}") from None
             return answer
 
-    def wait_for(self, what, id=None, patience_s=30):
+    def wait_for(self, what, id=None, patience_s=300):
         """Asks until what(progress), of the question id if one is named, holds."""
         deadline = time.monotonic() + patience_s
         while not what(p := self.ask(f"progress?id={id}" if id else "progress")):
@@ -106,7 +106,7 @@ class Served:
             time.sleep(0.02)
         return p
 
-    def end(self, patience_s=20):
+    def end(self, patience_s=200):
         """As Ctrl-C would. Returns the exit status."""
         self.process.terminate()
         return self.wait(patience_s)

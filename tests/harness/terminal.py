@@ -14,7 +14,7 @@ import time
 from harness.place import open_terminal
 from harness.process import give_up, is_readable
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 SEQUENCE = re.compile(r"\x1b(?:\[([?>=]?)([0-9;:]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cMDEHNOZ])")
 
 

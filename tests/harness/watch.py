@@ -29,7 +29,7 @@ def comm(pid):
         return ""
 
 
-def await_joined(pid, patience_s=20):
+def await_joined(pid, patience_s=200):
     """Returns when the recorder has let the process in: it has the shared memory."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
@@ -43,14 +43,14 @@ def await_joined(pid, patience_s=20):
     raise TimedOut(f"process {pid} did not join its recording")
 
 
-def await_file(path, patience_s=20):
+def await_file(path, patience_s=200):
     end = time.monotonic() + patience_s
     while not os.path.exists(path):
         give_up(end, f"no {path} after {patience_s} s")
         time.sleep(0.01)
 
 
-def await_report(t, trace, n_allocations=0, patience_s=30):
+def await_report(t, trace, n_allocations=0, patience_s=300):
     """The report of a trace that is being written, as soon as it has more than n_allocations."""
     end = time.monotonic() + patience_s
     while True:
@@ -61,7 +61,7 @@ def await_report(t, trace, n_allocations=0, patience_s=30):
         time.sleep(0.05)
 
 
-def await_state(pid, states, patience_s=20):
+def await_state(pid, states, patience_s=200):
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         fields = stat_fields(pid)
@@ -82,7 +82,7 @@ class Recording:
                                         stdin=subprocess.DEVNULL, start_new_session=True, **popen)
         t.running.append(self.process)
 
-    def child(self, is_wanted, patience_s=20):
+    def child(self, is_wanted, patience_s=200):
         end = time.monotonic() + patience_s
         while time.monotonic() < end and self.process.poll() is None:
             for pid in children(self.process.pid):
@@ -103,7 +103,7 @@ class Recording:
         await_joined(pid)
         return pid
 
-    def finish(self, timeout_s=120):
+    def finish(self, timeout_s=600):
         """Status as a shell shows it, stdout, stderr."""
         try:
             out, err = self.process.communicate(timeout=timeout_s)

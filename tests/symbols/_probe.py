@@ -27,7 +27,7 @@ def need(*tools):
 
 
 def sh(*argv, cwd=None, env=None):
-    r = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    r = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, timeout=600)
     assert r.returncode == 0, f"{' '.join(argv)}: {r.returncode}: {r.stderr}"
     return r.stdout
 

@@ -140,6 +140,6 @@ def programs():
 def build(folder, name, source):
     path = os.path.join(folder, name)
     r = subprocess.run(["gcc", "-nostdlib", "-shared", "-x", "assembler", "-", "-o", path], input=TEXT + abbreviations() + source,
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=600)
     assert r.returncode == 0, f"{name}: {r.stderr[:1500]}"
     return path
