@@ -141,7 +141,9 @@ def test_what_cannot_be_told(t):
             measured = parse(r.text)["checks"][0]["measured"]
             # a slow program may have allocated nothing when the recorder wrote for the first time: then 0 is known
             assert measured != 0 or re.search(r" [1-9]\d* slices?, 0 events", t.silt.command("verify", cut).text), (n_bytes, r.text)
-            assert "As far as" in parse(r.text)["text"] or measured is None, (n_bytes, r.text)
+            # a small file has all of the program well before its own end: then nothing is in doubt
+            is_whole = t.silt.report(cut)[0]["ended"] == "exit"
+            assert "As far as" in parse(r.text)["text"] or is_whole or measured is None, (n_bytes, r.text)
             n_empty += measured is None
     assert n_empty, "no cut lay between the start and the first slice"
 
