@@ -474,12 +474,12 @@ static bool needs_process(const struct recorder_graph *g) {
         return is_needed;
 }
 
-/* Of processes that are about to end, the program that was started is looked at. */
+/* Of processes that are about to end, the program that was started is looked at, or what it became by exec. */
 static void heed_ends(struct recorder *r) {
         for (size_t i = 0; i < r->images.list.n; i++) {
                 const struct image *one = r->images.list.items[i];
-                bool is_wanted =
-                        one->trace_process == 0 && !r->graph && !pipeline_is_cutting(r->pipeline);
+                bool is_main = one->pid == r->images.first_pid;
+                bool is_wanted = is_main && !r->graph && !pipeline_is_cutting(r->pipeline);
 
                 if (atomic_load(&entry_of(r, one->process_idx)->last_look) != WIRE_LOOK_AWAITED)
                         continue;
@@ -489,8 +489,7 @@ static void heed_ends(struct recorder *r) {
                                                            .name = "exit"});
                 if (is_wanted && r->graph)
                         r->graph->keeps_process = needs_process(r->graph);
-                if ((is_wanted && !(r->graph && r->graph->keeps_process)) ||
-                    one->trace_process != 0)
+                if ((is_wanted && !(r->graph && r->graph->keeps_process)) || !is_main)
                         let_go(r, one->process_idx);
         }
 }

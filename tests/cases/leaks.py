@@ -139,6 +139,14 @@ def test_what_is_generated_suppresses_just_that(t):
         assert "definitely lost: 64 bytes in 1 blocks" in v.stderr and "suppressed: 400 bytes in 3 blocks" in v.stderr, v.stderr
 
 
+def test_what_a_program_becomes_by_exec_is_looked_at(t):
+    """Wrappers replace themselves: what counts is what the program has become when it ends."""
+    program, trace = build(t), t.path("wrapped.silt")
+    r = t.silt.record(trace, ["sh", "-c", f"exec {program}"], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    assert sums(leaks(t, trace), program) == SUMS
+
+
 def test_refused(t):
     trace, plain = record(t), t.path("plain.silt")
     assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
