@@ -179,7 +179,7 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                 if (runtime_is_recording())
                         inner_leave(t, &from);
                 if (!(actions & NEW_UA_FORCE_UNWIND) && runtime_is_recording())
-                        event_failed(t, t->new_size_bytes);
+                        event_failed_thrown(t, t->new_size_bytes);
         }
         return NEW_URC_CONTINUE_UNWIND;
 }

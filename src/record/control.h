@@ -41,6 +41,7 @@ struct control_message {
         uint64_t n_samples, n_waits, cpu_ns, waited_ns, n_lost_samples, n_threads_seen;
         uint32_t n_images;          /* images that reported; 0: nothing was recorded */
         uint32_t n_living;          /* descendants still followed */
+        uint32_t target_was_oom_killed; /* WRITTEN, FINISHED */
         struct control_prior prior; /* PRIOR */
         uint64_t held_ns;           /* HELD: to attach, or to leave it: */
         uint32_t is_leaving;

@@ -266,6 +266,12 @@ static double supervisor_clock_s(void) {
         return (double)clock_now_ns() / 1e9;
 }
 
+/* The disk was full, the recorder died, or events were lost. */
+static bool supervisor_lacks_events(const struct supervisor *f) {
+        return !f->has_summary || f->recorder_stall != STALL_NONE || f->summary.n_unwritten ||
+               f->summary.n_lost || !f->summary.n_images;
+}
+
 static int supervisor_record(struct supervisor *f) {
         const struct run_stage *stage = f->options->stage;
         double start_s = supervisor_clock_s();
@@ -312,6 +318,8 @@ static int supervisor_record(struct supervisor *f) {
         if (stage && stage->say)
                 stage->say(stage->ctx, f->trace_path);
         supervisor_closing_words(f);
+        if (f->options->strict && status == 0 && supervisor_lacks_events(f))
+                return SUPERVISOR_INCOMPLETE;
         return supervisor_exit_status(status);
 }
 
