@@ -330,7 +330,10 @@ static int supervisor_check_program(struct supervisor *f) {
         if (supervisor_prepare_runtime(f, &machine, &e) < 0)
                 return supervisor_fail(&e, SUPERVISOR_FAILED);
         switch (program_check(f->options->argv[0], machine, &f->program, &e)) {
-        case PROGRAM_OK: return 0;
+        case PROGRAM_OK:
+                if (f->program.is_go)
+                        supervisor_say(f, "'%s' " PROGRAM_GO_WORDS, f->options->argv[0]);
+                return 0;
         case PROGRAM_NOT_FOUND: return supervisor_fail(&e, SUPERVISOR_NOT_FOUND);
         case PROGRAM_NOT_EXECUTABLE: return supervisor_fail(&e, SUPERVISOR_NOT_EXECUTABLE);
         case PROGRAM_REFUSED: break;

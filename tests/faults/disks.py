@@ -63,7 +63,7 @@ def test_full_disk_as_root(t):
 
 def test_strict_on_a_full_disk_as_root(t):
     """--strict: an exit status of silt's own, unless the program's is an error itself."""
-    r = on_small_disk(t, "64k", crew(t, 3000), options=["--strict"])
+    r = on_small_disk(t, "64k", ["sh", "-c", '"$@"; exit 0', "sh", *crew(t, 3000)], options=["--strict"])
     assert r.code == 124 and "No space left" in r.errors, (r.code, r.errors)
     r = on_small_disk(t, "64k", ["sh", "-c", '"$@"; exit 7', "sh", *crew(t, 3000)], options=["--strict"])
     assert r.code == 7 and "No space left" in r.errors, (r.code, r.errors)
