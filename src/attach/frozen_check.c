@@ -263,8 +263,7 @@ static int check_memory(const struct subject *s, struct err *reterr) {
         left = memory_left(s->pid, &group);
         if (need > left) {
                 snprintf(remedy, sizeof(remedy), "raise %s of %.180s",
-                         group.version == 1 ? "memory.limit_in_bytes" : "memory.max",
-                         group.folder);
+                         group.version == 1 ? "memory.limit_in_bytes" : "memory.max", group.folder);
                 return refuse_memory(s, need, left, "its cgroup", remedy, reterr);
         }
         if (read_number("/proc/sys/vm", "overcommit_memory") == 2) {

@@ -92,7 +92,8 @@ static void note_failures(struct facts *f) {
         if (!n_failed)
                 return;
         x = found_about_none(f, "failed",
-                             say(f, "%s allocation%s failed.", unit_count(&n, n_failed), plural(n_failed)));
+                             say(f, "%s allocation%s failed.", unit_count(&n, n_failed),
+                                 plural(n_failed)));
         x->is_note = true;
         if (!largest_failure(f, &largest))
                 return;
@@ -101,12 +102,14 @@ static void note_failures(struct facts *f) {
         x->site = (struct query_site){.stack = largest.stack, .process = QUERY_ALL};
         x->metric = QUERY_ALLOCATED;
         x->function = place_name(f, &frame, is_task);
-        x->text = n_failed == 1
-                          ? say(f, "1 allocation failed: %s requested by %s.",
-                                unit_bytes(&size, largest.size_bytes), x->function)
-                          : say(f, "%s allocations failed. The largest known was of %s, requested by %s.",
-                                unit_count(&n, n_failed), unit_bytes(&size, largest.size_bytes),
-                                x->function);
+        x->text =
+                n_failed == 1
+                        ? say(f, "1 allocation failed: %s requested by %s.",
+                              unit_bytes(&size, largest.size_bytes), x->function)
+                        : say(f,
+                              "%s allocations failed. The largest known was of %s, requested by %s.",
+                              unit_count(&n, n_failed), unit_bytes(&size, largest.size_bytes),
+                              x->function);
         found_number(x, "count", (double)n_failed);
         found_number(x, "asked_bytes", (double)largest.size_bytes);
 }
@@ -137,7 +140,8 @@ static void note_kill(struct facts *f) {
         if (end->ended != TRACE_ENDED_OOM || end->end_ns > scope->to_ns)
                 return;
         x = found_about_none(f, "killed",
-                             say(f, "The kernel killed it for lack of memory after %s. %s were live.",
+                             say(f,
+                                 "The kernel killed it for lack of memory after %s. %s were live.",
                                  unit_duration(&at, end->end_ns),
                                  unit_bytes(&size, f->totals->end_bytes)));
         x->is_note = true;

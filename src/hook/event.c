@@ -247,9 +247,8 @@ static HOOK_COLD void event_fail_place(struct thread *t, size_t size_bytes,
 }
 
 static void event_leave_own(struct unwind_regs *from, bool is_own) {
-        for (int i = 0; i < EVENT_MAX_OWN_FRAMES &&
-                        code_range_has(&runtime.self, from->pc) == is_own;
-             i++)
+        for (int i = 0;
+             i < EVENT_MAX_OWN_FRAMES && code_range_has(&runtime.self, from->pc) == is_own; i++)
                 unwind_regs_leave(from);
 }
 

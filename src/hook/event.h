@@ -43,8 +43,10 @@ void event_replay_early(struct thread *t);
 void event_after_loss(struct lane *lane);
 
 enum {
-        EVENT_MAX_FAIL_PLACES = 64, /* of a process: a program may ask for too much again and again */
-        EVENT_MAX_OWN_FRAMES = 16,  /* of libsilt.so, or of the C++ library that throws, above the caller */
+        EVENT_MAX_FAIL_PLACES =
+                64, /* of a process: a program may ask for too much again and again */
+        EVENT_MAX_OWN_FRAMES =
+                16, /* of libsilt.so, or of the C++ library that throws, above the caller */
 };
 enum { EVENT_HAND_OVER_NS = 50 }; /* no block passes to another thread and back in less */
 

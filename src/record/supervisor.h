@@ -80,7 +80,8 @@ struct run_options {
 };
 
 enum {
-        SUPERVISOR_INCOMPLETE = 124, /* strict: the target's status was 0, but the trace lacks events */
+        SUPERVISOR_INCOMPLETE =
+                124,             /* strict: the target's status was 0, but the trace lacks events */
         SUPERVISOR_FAILED = 125, /* silt failed before the target ran */
         SUPERVISOR_NOT_EXECUTABLE = 126,
         SUPERVISOR_NOT_FOUND = 127,

@@ -7,7 +7,8 @@
 
 struct trace_fail {
         uint32_t pid;
-        uint64_t number; /* made to fail: of the program's allocations in this image, from 1; 0: it failed by itself */
+        uint64_t
+                number; /* made to fail: of the program's allocations in this image, from 1; 0: it failed by itself */
         uint64_t size_bytes;
         uint32_t stack; /* of the trace; 0: not known */
 };

@@ -10,8 +10,12 @@
 static const size_t too_much = (size_t)1 << 46;
 static void *volatile keep;
 
-__attribute__((noinline)) static void ask_malloc(size_t n) { keep = malloc(n); }
-__attribute__((noinline)) static void ask_calloc(size_t n) { keep = calloc(n / 64, 64); }
+__attribute__((noinline)) static void ask_malloc(size_t n) {
+        keep = malloc(n);
+}
+__attribute__((noinline)) static void ask_calloc(size_t n) {
+        keep = calloc(n / 64, 64);
+}
 __attribute__((noinline)) static void ask_realloc(size_t n) {
         void *old = malloc(100);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`silt leaks`: classes by call path, suppressions, and what is refused. What is lost by which shape: leak_shapes.py."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -277,3 +278,15 @@ def test_a_process_that_is_recorded(t):
         assert r.code == 0 and re.match(r"waiting lost 1\.0 MiB in 53 blocks", r.text), (r.errors, r.text)
         assert "in use at that moment: " in r.text and "definitely lost: 1,074,088 bytes in 52 blocks" in r.text, r.text
         assert "work" in r.text, r.text
+
+
+def test_narrow_terminals(t):
+    """No line is wider than the terminal, from 60 columns on: of leaks, and of holders, which leave columns out."""
+    trace = record(t)
+    for width in (60, 61, 65, 66, 70, 75, 76, 79):
+        env = {**os.environ, "COLUMNS": str(width), "LC_ALL": "C.UTF-8"}
+        for command in (("leaks", "--show-reachable"), ("holders",), ("holders", "--why", "fill|inside")):
+            r = t.silt.command(command[0], trace, *command[1:], env=env)
+            assert r.code == 0, r.errors
+            wide = [line for line in r.text.splitlines() if len(line) > width]
+            assert not wide, (width, command, wide)
