@@ -49,7 +49,7 @@ void holders_why_text(const struct style *s, const struct holders *h) {
 
         str_addf(
                 &text,
-                "%s in %s block%s were allocated by '%s'. If all of them were freed, and what only they hold, %s in %s block%s would be.",
+                "%s in %s block%s were allocated by '%s'. Freeing them would free %s in %s block%s.",
                 unit_bytes(&a, w->wanted.n_bytes), unit_count(&b, w->wanted.n_blocks),
                 unit_s(w->wanted.n_blocks), h->options->why, unit_bytes(&c, w->freed.n_bytes),
                 unit_count(&d, w->freed.n_blocks), unit_s(w->freed.n_blocks));

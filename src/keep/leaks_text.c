@@ -39,7 +39,7 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
                          unit_duration(&b, l->kept.graph.info.time_ns));
         if (!lost_blocks) {
                 if (c->blocks[LEAK_POSSIBLE])
-                        str_addf(to, " To %s only pointers into the middle of a block lead.",
+                        str_addf(to, "  %s are reachable only through interior pointers.",
                                  unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
                 return;
         }

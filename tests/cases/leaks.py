@@ -164,7 +164,7 @@ def test_check_limits_what_is_lost(t):
     r = t.silt.command("check", trace, "--max-leaked", "0", "--max-peak", "1G", "--suppressions", suppressions(t, "leak:lose\n"))
     assert r.code == 0 and "Both checks hold" in r.text, (r.text, r.errors)
     assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
-    for argv, why in (([plain, "--max-leaked", "0"], "the trace has no graph of what points to what"), ([trace, "--max-peak", "1G", "--suppressions", "x"], "add --max-leaked"),
+    for argv, why in (([plain, "--max-leaked", "0"], "the trace has no reference graph"), ([trace, "--max-peak", "1G", "--suppressions", "x"], "add --max-leaked"),
                       ([trace, "--max-leaked", "0", "--function", "lose"], "leave out filters"), ([trace, "--max-leaked", "lots"], "not a size")):
         r = t.silt.command("check", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors and r.errors.count("\n") == 1, (argv, r.errors)
