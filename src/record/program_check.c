@@ -132,7 +132,7 @@ static bool program_has_go_section(int fd, const Elf64_Ehdr *eh) {
         return false;
 }
 
-bool program_is_go(const char *path) {
+static bool program_is_go(const char *path) {
         int fd = fs_open(path, O_RDONLY | O_NONBLOCK, 0);
         Elf64_Ehdr eh;
         bool is_go = fd >= 0 && fs_read_at(fd, &eh, sizeof(eh), 0) == sizeof(eh) &&

@@ -30,8 +30,7 @@ struct checked_program {
 #define PROGRAM_GO_WORDS                                                                           \
         "is a Go program: silt sees the C code it calls, but not Go's garbage-collected heap: use Go's own profiler (net/http/pprof)"
 
-bool program_is_go(const char *path); /* false: not, or it cannot be read */
-bool program_is_go_process(pid_t pid);
+bool program_is_go_process(pid_t pid); /* false: not, or it cannot be read */
 /* A process was refused: if it is a Go program that is why, and what to do. */
 void program_explain_go(pid_t pid, struct err *err);
 
