@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How far figures can be trusted, and single mistakes of the program: said beside the findings, not in their place. */
+#include "base/str.h"
 #include "finding/rules.h"
 #include "trace/fail_note.h"
 
@@ -126,33 +127,44 @@ static void note_mistakes(struct facts *f) {
         note_failures(f);
 }
 
-/* Whom the kernel killed for lack of memory: the whole story is the report's first paragraph (docs/lab.md, "The black box"). */
-static void note_kill(struct facts *f) {
+static void note_kill(struct facts *f, uint32_t process) {
         const struct trace_view *v = query_view(f->q);
         const struct query_scope *scope = &f->source->answer->scope;
-        struct unit_text size, at;
+        const struct trace_process_end *end = &v->processes[process].end;
+        struct unit_text at;
+        struct str name = {0};
         struct finding *x;
-        const struct trace_process_end *end;
 
-        if (scope->process >= v->n_processes || !v->processes[scope->process].has_end)
+        if (!v->processes[process].has_end || end->ended != TRACE_ENDED_OOM ||
+            (f->source->is_windowed && end->end_ns > scope->to_ns))
                 return;
-        end = &v->processes[scope->process].end;
-        if (end->ended != TRACE_ENDED_OOM || end->end_ns > scope->to_ns)
-                return;
+        query_add_process_name(f->q, process, &name);
         x = found_about_none(f, "killed",
-                             say(f,
-                                 "The kernel killed it for lack of memory after %s. %s were live.",
-                                 unit_duration(&at, end->end_ns),
-                                 unit_bytes(&size, f->totals->end_bytes)));
+                             say(f, "The kernel killed %s (pid %u) for lack of memory after %s.",
+                                 str_text(&name), v->processes[process].start.pid,
+                                 unit_duration(&at, end->end_ns)));
+        str_done(&name);
         x->is_note = true;
         x->leads = true;
         x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
         found_number(x, "at_s", (double)end->end_ns / 1e9);
-        found_number(x, "live_bytes", (double)f->totals->end_bytes);
+        if (scope->process != process)
+                x->process = process;
+}
+
+/* Whom the kernel killed for lack of memory: the whole story is the report's first paragraph (docs/lab.md, "The black box"). */
+static void note_kills(struct facts *f) {
+        const struct trace_view *v = query_view(f->q);
+        uint32_t process = f->source->answer->scope.process;
+
+        if (process < v->n_processes)
+                note_kill(f, process);
+        for (uint32_t i = 0; process == QUERY_ALL && i < v->n_processes; i++)
+                note_kill(f, i);
 }
 
 void find_notes(struct facts *f) {
-        note_kill(f);
+        note_kills(f);
         note_losses(f);
         note_mistakes(f);
         if (f->source->whole->n_allocs && f->source->complete_stacks_pct < NOTE_COMPLETE_PCT)
