@@ -234,8 +234,8 @@ void event_thread_name(struct thread *t, const char *name) {
 }
 
 /* Where an allocation failed, of the first ones: the record before FAILED. One that was made to fail has its own. */
-static HOOK_COLD void event_fail_place(struct thread *t, size_t size_bytes,
-                                       const struct unwind_regs *from) {
+HOOK_COLD void event_fail_place(struct thread *t, size_t size_bytes,
+                                const struct unwind_regs *from) {
         static _Atomic uint32_t n_told;
 
         /* relaxed: a bound, that several threads may pass by one each */
@@ -246,29 +246,18 @@ static HOOK_COLD void event_fail_place(struct thread *t, size_t size_bytes,
         event_stack(t, WIRE_FAIL, (const uint64_t[]){0, size_bytes}, 2, 0, from);
 }
 
-static void event_leave_own(struct unwind_regs *from, bool is_own) {
-        for (int i = 0;
-             i < EVENT_MAX_OWN_FRAMES && code_range_has(&runtime.self, from->pc) == is_own; i++)
-                unwind_regs_leave(from);
-}
-
 HOOK_COLD void event_failed(struct thread *t, size_t size_bytes) {
         struct unwind_regs from;
 
         UNWIND_HERE(&from);
-        event_leave_own(&from, true);
-        event_fail_place(t, size_bytes, &from);
-        event_words(t, WIRE_FAILED, (const uint64_t[]){size_bytes}, 1);
+        for (int i = 0; i < EVENT_MAX_OWN_FRAMES && code_range_has(&runtime.self, from.pc); i++)
+                unwind_regs_leave(&from);
+        if (from.pc)
+                event_fail_place(t, size_bytes, &from);
+        event_failed_told(t, size_bytes);
 }
 
-HOOK_COLD void event_failed_thrown(struct thread *t, size_t size_bytes) {
-        struct unwind_regs from;
-
-        UNWIND_HERE(&from);
-        event_leave_own(&from, true);
-        event_leave_own(&from, false);
-        event_leave_own(&from, true);
-        event_fail_place(t, size_bytes, &from);
+HOOK_COLD void event_failed_told(struct thread *t, size_t size_bytes) {
         event_words(t, WIRE_FAILED, (const uint64_t[]){size_bytes}, 1);
 }
 

@@ -11,9 +11,10 @@
 /* from: UNWIND_HERE of the hook. form: enum wire_form. */
 void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                  const struct unwind_regs *from);
-/* No block came back; the second: an exception passes the hook. */
+/* No block came back; _told: where is told already, or cannot be told. */
 void event_failed(struct thread *t, size_t size_bytes);
-void event_failed_thrown(struct thread *t, size_t size_bytes);
+void event_failed_told(struct thread *t, size_t size_bytes);
+void event_fail_place(struct thread *t, size_t size_bytes, const struct unwind_regs *from);
 
 /* Around a realloc of old, which is not NULL in _begin; _done says what became of it. */
 void event_realloc_begin(struct thread *t, void *old);
