@@ -15,11 +15,12 @@ all: packages ## build build/silt and build/libsilt.so
 	@tools/build.sh $(BUILD) $(PREFIX)
 
 packages:
-	@[ -e $(BUILD)/build.ninja ] || $(SETUP) build
+	@[ -e $(BUILD)/build.ninja -a ! -e $(BUILD)/.pageless ] || $(SETUP) build
 
-demo: packages ## record the example server and print the report
-	@tools/build.sh $(BUILD) $(PREFIX) silt libsilt.so examples/mqtt_server
-	@tools/demo.sh $(BUILD)
+demo: ## record the example server and print the report
+	@begin_s=$$(date +%s); { [ -e $(BUILD)/build.ninja ] || $(SETUP) demo; } && \
+		tools/build.sh $(BUILD) $(PREFIX) silt libsilt.so examples/mqtt_server && \
+		tools/demo.sh $(BUILD) && echo "silt: demo: done in $$(($$(date +%s) - begin_s)) s" >&2
 
 test: ## what must hold before a change goes in (under 10 minutes on 2 cores)
 	@SETUP="$(SETUP)" tools/test.sh

@@ -280,7 +280,7 @@ def verdicts(name, m):
     yield f"{'ok' if ours >= theirs else 'MISSED'}: {name}, whole stacks: {ours:.2f} %, perf {theirs:.2f} %"
     recorder = statistics.median(r["used"] - r["cpu"] for r in m.runs[SILT]) / statistics.median(r["cpu"] for r in m.runs[BARE])
     if name != "redis-server":  # its client is a child, too
-        yield f"note: {name}: silt itself took {100 * recorder:.1f} % of the program's CPU time, beside it and after it"
+        yield f"note: {name}: silt itself took {100 * recorder:.1f} % of the program's CPU time, during and after it"
     yield from shares(name, m)
 
 

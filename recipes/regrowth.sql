@@ -1,7 +1,7 @@
 -- Which buffers grow step by step, and how much do they copy?
 -- top = 10 (1..): show so many
--- needs (SELECT value > 0 FROM trace WHERE key = 'started_unix_ns'): which blocks are made larger, as it is of another tool
--- needs (SELECT value = 0 FROM trace WHERE key = 'sample_bytes'): which blocks are made larger, as it is one of samples
+-- needs (SELECT value > 0 FROM trace WHERE key = 'started_unix_ns'): which blocks grow, as it is of another tool
+-- needs (SELECT value = 0 FROM trace WHERE key = 'sample_bytes'): which blocks grow, as it is one of samples
 -- says: {function} grew buffers {growths|time}, typically by a factor of {factor}, and copied or moved {copied_bytes}.
 -- says nothing: No recorded event made a block larger.
 WITH names AS MATERIALIZED (SELECT stack, name FROM sites)

@@ -15,5 +15,9 @@ run "$build/silt" run -f -o "$trace" "$build/examples/mqtt_server"
 run "$build/silt" report "$trace"
 run "$build/silt" flame -f -o "$build/demo.svg" "$trace"
 printf '\nThe trace is %s, the picture %s: open it in a browser.\n' "$trace" "$build/demo.svg"
-printf 'Explore it in the page:  %s/silt view %s\n' "$build" "$trace"
+if grep -q '^build web/page\.js ' "$build/build.ninja"; then
+        printf 'Explore it in the page:  %s/silt view %s\n' "$build" "$trace"
+else
+        printf "This build has no page. Run 'make' to build it: it needs nodejs and npm.\n"
+fi
 printf 'See docs/stories for what to ask next, and for six other programs.\n'

@@ -6,7 +6,8 @@
 #   COMMAND | tools/progress.sh "silt: building"            apt-get's status (APT::Status-Fd) and ninja's "[3/20] ..."
 #   COMMAND | tools/progress.sh --lines "silt: configuring" lines are steps, whatever they say
 #
-# Ends with the time it took where there was anything to do, and fails after a line "progress: failed".
+# Ends with the time it took where there was anything to do, and fails after a line "progress: failed", or "progress: failed: WHY",
+# which is all that it says then.
 set -u
 every_s=5 # between lines where there is no terminal: SILT_PROGRESS_S sets it
 
@@ -56,6 +57,12 @@ while :; do
                 leave "$what: failed after $SECONDS s"
                 exit 1
         fi
+        case $line in
+        "progress: failed: "*)
+                leave "$what: ${line#progress: failed: }"
+                exit 1
+                ;;
+        esac
         n_lines=$((n_lines + 1))
         if [ -n "$is_lines" ]; then
                 show "$n_lines steps"

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages silt is built and tested with: the missing ones only.
 #
-#   tools/setup.sh [build|test|bench]...      without a group: build
+#   tools/setup.sh [demo|build|test|bench]...      without a group: build
 #
 # Says nothing and needs no root when nothing is missing. Other distributions: the
 # docs/building.md has their package names; there this script only says which commands are absent.
 set -eu
 
-# What `make` needs. A name that changed from one Debian to the next has all of them: older|newer.
-build_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
-        libdw-dev libelf-dev libdeflate-dev libzstd-dev liblz4-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libmicrohttpd-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libedit-dev libncurses-dev libcurl4-openssl-dev libcmocka-dev nodejs npm"
+# What `make demo` needs: no page, and so neither Node nor npm, which bring some 400 packages along. A name that changed from one Debian to the next has all of them: older|newer.
+demo_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
+        libdw-dev libelf-dev libdeflate-dev libzstd-dev liblz4-dev libxxhash-dev libpcre2-dev libiberty-dev libzydis-dev libmicrohttpd-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libedit-dev libncurses-dev libcurl4-openssl-dev libcmocka-dev"
+
+# What `make` needs beside that.
+build_packages="$demo_packages nodejs npm"
 
 # What `make test` needs beside that: sanitizers and fuzzers, the other architecture
 # under emulation, the programs that are recorded, and the tools compared with.
@@ -29,7 +32,7 @@ esac
 bench_packages="libc6-dbg redis-tools"
 
 usage() {
-        echo "usage: tools/setup.sh [build|test|bench]..." >&2
+        echo "usage: tools/setup.sh [demo|build|test|bench]..." >&2
         exit 2
 }
 
@@ -37,6 +40,7 @@ wanted=
 [ $# -gt 0 ] || set -- build
 for group in "$@"; do
         case $group in
+        demo) wanted="$wanted $demo_packages" ;;
         build) wanted="$wanted $build_packages" ;;
         test) wanted="$wanted $build_packages $test_packages" ;;
         bench) wanted="$wanted $build_packages $test_packages $bench_packages" ;;
@@ -47,6 +51,10 @@ done
 if ! command -v dpkg-query >/dev/null 2>&1; then
         for tool in cc meson ninja pkg-config python3 node npm; do
                 command -v "$tool" >/dev/null 2>&1 && continue
+                case "$tool,$wanted" in
+                node,*nodejs* | npm,*npm*) ;;
+                node,* | npm,*) continue ;;
+                esac
                 echo "silt: setup: '$tool' not found: install the packages that docs/building.md lists for your distribution" >&2
                 exit 1
         done
@@ -101,11 +109,15 @@ apt() { # WHAT ARGUMENT...
         { apt-get -qq -o APT::Status-Fd=3 "$@" 3>&1 >/dev/null || echo "progress: failed"; } | "$progress" "silt: setup: $what"
 }
 
+begin_s=$(date +%s)
 echo "silt: setup: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes
 apt "lists of packages" update
 # shellcheck disable=SC2086
 missing=$(one_name_each $missing)
+# shellcheck disable=SC2086
+n_packages=$(apt-get -qq -s --no-install-recommends install $missing | grep -c '^Inst ' || true)
+echo "silt: setup: $n_packages packages, with those that they need" >&2
 # Tests start servers of their own: none is to be started now, or when the machine is.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
@@ -121,3 +133,4 @@ for service in redis-server postgresql nginx prometheus prometheus-alertmanager 
         *" $service "*) ! command -v update-rc.d >/dev/null 2>&1 || update-rc.d "$service" disable >/dev/null 2>&1 || true ;;
         esac
 done
+echo "silt: setup: installed $n_packages packages in $(($(date +%s) - begin_s)) s" >&2

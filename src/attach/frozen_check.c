@@ -153,16 +153,20 @@ static uint64_t group_bytes_left(const char *folder, bool is_old) {
         return left;
 }
 
-static uint64_t memory_left(pid_t pid) {
+/* ret_group: the one that has the least left; NULL: not asked for. */
+static uint64_t memory_left(pid_t pid, struct memory_group *ret_group) {
         const struct memory_roots *roots = memory_roots();
-        uint64_t least = no_limit;
+        uint64_t least = no_limit, left;
         struct memory_group g;
 
         if (!memory_group_find(pid, roots->proc, roots->cgroup, &g))
                 return no_limit;
-        do
-                least = MIN(least, group_bytes_left(g.folder, g.version == 1));
-        while (memory_group_rise(&g));
+        do {
+                left = group_bytes_left(g.folder, g.version == 1);
+                if (left < least && ret_group)
+                        *ret_group = g;
+                least = MIN(least, left);
+        } while (memory_group_rise(&g));
         return least;
 }
 
@@ -172,7 +176,7 @@ static int check_kernel(const struct subject *s, struct err *reterr) {
         /* closes nothing: there is no such descriptor */
         if (syscall(SYS_close_range, UINT32_MAX, UINT32_MAX, 0u) < 0 && errno == ENOSYS)
                 return err_set(reterr, -ENOSYS,
-                               "process %d (%s): this kernel cannot copy it: Linux 5.9 can",
+                               "process %d (%s): cannot copy it: copying needs Linux 5.9 or newer",
                                (int)s->pid, s->name);
         return 0;
 }
@@ -247,7 +251,8 @@ static int refuse_memory(const struct subject *s, uint64_t need, uint64_t left, 
 
 static int check_memory(const struct subject *s, struct err *reterr) {
         uint64_t need = most_bytes(s), left;
-        char text[8192];
+        struct memory_group group = {0};
+        char text[8192], remedy[ROOM_PATH_BYTES + 64];
 
         if (fs_read_text("/proc/meminfo", text, sizeof(text)) <= 0)
                 return 0;
@@ -255,9 +260,12 @@ static int check_memory(const struct subject *s, struct err *reterr) {
         if (need > left)
                 return refuse_memory(s, need, left, "this machine", "free so much, or add swap",
                                      reterr);
-        left = memory_left(s->pid);
-        if (need > left)
-                return refuse_memory(s, need, left, "its cgroup", "raise memory.max", reterr);
+        left = memory_left(s->pid, &group);
+        if (need > left) {
+                snprintf(remedy, sizeof(remedy), "raise %s of %.180s",
+                         group.version == 1 ? "memory.limit_in_bytes" : "memory.max", group.folder);
+                return refuse_memory(s, need, left, "its cgroup", remedy, reterr);
+        }
         if (read_number("/proc/sys/vm", "overcommit_memory") == 2) {
                 uint64_t limit = field(text, "CommitLimit:"), now = field(text, "Committed_AS:");
 
@@ -279,7 +287,7 @@ bool frozen_room(pid_t pid, struct frozen_room *ret) {
                 return false;
         ret->need_bytes = most_bytes(&s);
         ret->left_bytes = MIN((field(text, "MemAvailable:") + field(text, "SwapFree:")) << 10,
-                              memory_left(pid));
+                              memory_left(pid, NULL));
         return true;
 }
 

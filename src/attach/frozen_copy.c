@@ -132,8 +132,8 @@ static int explain(const struct frozen_copy *c, int r, struct err *reterr) {
                         pid, name);
         case -ENOSYS:
                 return err_set(reterr, r,
-                               "process %d (%s): this kernel cannot copy it: Linux 5.9 can", pid,
-                               name);
+                               "process %d (%s): cannot copy it: copying needs Linux 5.9 or newer",
+                               pid, name);
         case -ESRCH:
                 return err_set(
                         reterr, r,

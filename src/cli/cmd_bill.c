@@ -121,7 +121,7 @@ static int print_unrecorded(struct bill_options *o, const char *recorded, struct
         program[strcspn(program, "\n")] = '\0';
         o->program = program;
         if (why.text[0])
-                fprintf(stderr, "silt: %s: blocks are not known\n", why.text);
+                fprintf(stderr, "silt: %s: blocks are unknown\n", why.text);
         o->now = &now;
         o->view.path = NULL;
         r = bill_print(stdout, o, reterr);

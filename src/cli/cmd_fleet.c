@@ -54,7 +54,7 @@ static bool take_option(struct fleet_words *w, enum fleet_option option, struct 
         case FLEET_TOP: return take(w, "top", p);
         case FLEET_MAX_TIME: return cli_value_duration(p, &w->max_ns);
         case FLEET_JSON: w->is_json = true; break;
-        case FLEET_PORT: return cli_value_number(p, 1, UINT16_MAX, &w->port);
+        case FLEET_PORT: return cli_value_number(p, 0, UINT16_MAX, &w->port);
         case FLEET_NO_BROWSER: w->no_browser = true; break;
         case FLEET_OPTION_NONE: break;
         }

@@ -13,6 +13,7 @@
 #include "cli/missing_names.h"
 #include "keep/leaks.h"
 #include "keep/leaks_unrecorded.h"
+#include "record/program_check.h"
 #include "record/unrecorded_graph.h"
 
 static const struct cli_command leaks_command = {
@@ -85,12 +86,15 @@ static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err
                         "process %d is not being recorded, so its blocks have no call paths to suppress: record it with 'silt attach %d'",
                         (int)pid, (int)pid);
         r = unrecorded_graph_make(pid, &heap, &what, reterr);
-        if (r < 0)
+        if (r < 0) {
+                program_explain_go(pid, reterr);
                 return r;
+        }
         return leaks_unrecorded_print(
                 stdout, &heap,
                 &(struct leaks_unrecorded){.name = what.name,
                                            .pid = (int)pid,
+                                           .is_go = program_is_go_process(pid),
                                            .n_unknown_blocks = what.n_unknown_mapped,
                                            .unwalked_bytes = what.unwalked_bytes,
                                            .n_looks = what.n_looks,

@@ -39,7 +39,7 @@ static bool take_file(struct view_command *c, struct cli_parser *p) {
 static bool take_port(struct view_command *c, struct cli_parser *p) {
         uint64_t port;
 
-        if (!cli_value_number(p, 1, UINT16_MAX, &port))
+        if (!cli_value_number(p, 0, UINT16_MAX, &port))
                 return false;
         c->port = (uint16_t)port;
         return true;

@@ -84,7 +84,7 @@ static void say_all(const struct fail_words *w, const struct opened *t) {
 
         style_init(&s, stderr);
         for (size_t i = 0; i < v->n_notes; i++) {
-                if (!trace_fail_parse(v->notes[i].text, &f))
+                if (!trace_fail_parse(v->notes[i].text, &f) || !f.number)
                         continue;
                 last_ns = v->notes[i].time_ns;
                 if (n++ < FAIL_WORDS_MAX)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/program_check.h"
 #include "record/snapshot_client.h"
 #include "record/unrecorded_trace.h"
 
@@ -51,7 +52,10 @@ int cli_take_recorded_graph(const char *who, const char **ret_path, struct err *
 int cli_take_graph(const char *who, bool with_threads, const char **ret_path, struct err *reterr) {
         int r = cli_take_recorded_graph(who, ret_path, reterr);
 
-        return r == 1 ? take_unrecorded((pid_t)strtol(who, NULL, 10), with_threads, ret_path,
-                                        reterr)
-                      : r;
+        if (r != 1)
+                return r;
+        r = take_unrecorded((pid_t)strtol(who, NULL, 10), with_threads, ret_path, reterr);
+        if (r < 0)
+                program_explain_go((pid_t)strtol(who, NULL, 10), reterr);
+        return r;
 }

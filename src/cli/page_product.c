@@ -20,8 +20,7 @@ static int write_page(const struct page_product *p, FILE *out, struct page_file_
         int r;
 
         if (!page_is_built())
-                return err_set(reterr, -ENOTSUP,
-                               "this silt was built without the page: build it with -Dweb=true");
+                return err_set(reterr, -ENOTSUP, PAGE_MISSING);
         r = answerer_new(&options, &a, reterr);
         if (r < 0)
                 return r;

@@ -23,6 +23,8 @@ static void say_where(const struct page_serving *w, const struct server *s) {
                 fprintf(stderr,
                         "silt: %s: other machines reach this address, and nothing is encrypted: whoever has it can read %s\n",
                         w->command, w->what);
+        if (!page_is_built())
+                fprintf(stderr, "silt: %s: only the API is served: %s\n", w->command, PAGE_MISSING);
         fprintf(stderr, "silt: %s: %s\n", w->command, str_text(&address));
         if (is_far && server_is_loopback(s))
                 fprintf(stderr,
@@ -70,9 +72,8 @@ static void add_document(struct str *to, const char *kind) {
 
 int page_serving_check(const struct page_serving *s, struct err *reterr) {
         if (!page_is_built() && !s->no_browser)
-                return err_set(
-                        reterr, -ENOTSUP,
-                        "this silt was built without the page: build it with -Dweb=true, or serve the API alone with --no-browser");
+                return err_set(reterr, -ENOTSUP,
+                               PAGE_MISSING ", or serve the API alone with --no-browser");
         return 0;
 }
 
@@ -88,11 +89,14 @@ int page_serve(struct page_serving *s, struct err *reterr) {
 
         if (signal_fd < 0)
                 return err_set_errno(reterr, -errno, "cannot make a descriptor (see ulimit -n)");
-        add_document(&document, s->kind);
+        if (page_is_built())
+                add_document(&document, s->kind);
+        else
+                str_addf(&document, "<!doctype html>\n<title>silt</title>\n<p>%s.\n", PAGE_MISSING);
         assets[0].bytes = str_text(&document);
         assets[0].n = document.n;
         s->server.assets = assets;
-        s->server.n_assets = page_is_built() ? ARRAY_SIZE(assets) : 0;
+        s->server.n_assets = page_is_built() ? ARRAY_SIZE(assets) : 1;
         r = server_start(&s->server, &server, reterr);
         if (r >= 0) {
                 say_where(s, server);

@@ -233,6 +233,7 @@ bool cli_take_run_option(struct cli_parser *p, struct run_options *o, int id) {
         case RUN_ADDRESSES: o->addresses = true; break;
         case RUN_NO_SYMBOLS: o->no_symbols = true; break;
         case RUN_LOSSY: o->lossy = true; break;
+        case RUN_STRICT: o->strict = true; break;
         case RUN_NO_PATCH: o->no_patch = true; break;
         case RUN_HOOK: return take_hook(o, p);
         case RUN_LAUNCHER: return take_launcher(o, p);

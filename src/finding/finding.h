@@ -53,7 +53,7 @@ struct finding {
                 kind; /* kept-tasks greedy-task full-channel left-tasks growing leak large-site short-peak regrowth slack fragmentation temporary freed-elsewhere heap mapped peak-site left-at-end; about time: hot-function
                            * lock-waiting allocator-time page-faults system-calls kernel-time waiting cpu-wanted
                            * silt-time; notes:
-                           * lost wrong-size unknown-frees failed incomplete-stacks unseen */
+                           * lost killed wrong-size unknown-frees failed incomplete-stacks unseen */
         const char *text;                /* one sentence, or two */
         const struct request_step *next; /* what to look at next; NULL: nothing */
         struct finding_shows shows;

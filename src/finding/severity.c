@@ -90,7 +90,7 @@ enum finding_severity severity_of(const struct facts *f, const struct finding *x
                 return severity_of_loss(f, x);
         if (IS_ONE_OF(x, "temporary", "regrowth"))
                 return severity_of_churn(f, x);
-        if (IS_ONE_OF(x, "wrong-size"))
+        if (IS_ONE_OF(x, "wrong-size", "killed"))
                 return FINDING_PROBLEM;
         if (x->is_time)
                 return severity_of_time(x);

@@ -212,7 +212,7 @@ static void find_faults(struct facts *f, const struct time_parts *cpu) {
                 return;
         x->text = say(
                 f,
-                "Page faults took %s%s. The kernel makes a page when it is touched first: memory that is given back and taken anew pays again.",
+                "Page faults took %s%s. The kernel makes a page when it is touched first: memory that is freed and requested again pays again.",
                 say_share(f, cpu, p), say_cause(f, p, " in ", false));
         look_at_cause(f, x, p);
 }

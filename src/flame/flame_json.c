@@ -105,7 +105,7 @@ static const char *why_no_ages(const struct graph *g) {
         for (size_t i = 0; i < g->frames.n; i++)
                 if (age_of(&g->frames.items[i], &age_s))
                         return NULL;
-        return "How old it is is not known: the trace does not have the allocations it would take.";
+        return "Age unknown: the trace does not have the allocations it would take.";
 }
 
 static void put_ages(struct json *j, const struct graph *g) {

@@ -233,10 +233,32 @@ void event_thread_name(struct thread *t, const char *name) {
         event_words(t, WIRE_THREAD_NAME, words, 2);
 }
 
-HOOK_COLD void event_failed(struct thread *t, size_t size_bytes) {
-        const uint64_t words[] = {size_bytes};
+/* Where an allocation failed, of the first ones: the record before FAILED. One that was made to fail has its own. */
+HOOK_COLD void event_fail_place(struct thread *t, size_t size_bytes,
+                                const struct unwind_regs *from) {
+        static _Atomic uint32_t n_told;
 
-        event_words(t, WIRE_FAILED, words, 1);
+        /* relaxed: a bound, that several threads may pass by one each */
+        if (t->has_failed ||
+            atomic_load_explicit(&n_told, memory_order_relaxed) >= EVENT_MAX_FAIL_PLACES)
+                return;
+        atomic_fetch_add_explicit(&n_told, 1, memory_order_relaxed);
+        event_stack(t, WIRE_FAIL, (const uint64_t[]){0, size_bytes}, 2, 0, from);
+}
+
+HOOK_COLD void event_failed(struct thread *t, size_t size_bytes) {
+        struct unwind_regs from;
+
+        UNWIND_HERE(&from);
+        for (int i = 0; i < EVENT_MAX_OWN_FRAMES && code_range_has(&runtime.self, from.pc); i++)
+                unwind_regs_leave(&from);
+        if (from.pc)
+                event_fail_place(t, size_bytes, &from);
+        event_failed_told(t, size_bytes);
+}
+
+HOOK_COLD void event_failed_told(struct thread *t, size_t size_bytes) {
+        event_words(t, WIRE_FAILED, (const uint64_t[]){size_bytes}, 1);
 }
 
 void event_realloc_begin(struct thread *t, void *old) {
@@ -253,6 +275,8 @@ void event_realloc_done(struct thread *t, void *old, void *block, size_t size_by
                                   : size_bytes == 0 ? WIRE_REALLOC_RELEASED
                                                     : WIRE_REALLOC_FAILED};
 
+        if (old && !block && size_bytes)
+                event_fail_place(t, size_bytes, from);
         if (old)
                 event_stack(t, WIRE_REALLOC_END, words, 3, form, from);
         else if (block)

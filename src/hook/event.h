@@ -11,8 +11,10 @@
 /* from: UNWIND_HERE of the hook. form: enum wire_form. */
 void event_alloc(struct thread *t, void *block, size_t size_bytes, unsigned form,
                  const struct unwind_regs *from);
-/* No block came back. */
+/* No block came back; _told: where is told already, or cannot be told. */
 void event_failed(struct thread *t, size_t size_bytes);
+void event_failed_told(struct thread *t, size_t size_bytes);
+void event_fail_place(struct thread *t, size_t size_bytes, const struct unwind_regs *from);
 
 /* Around a realloc of old, which is not NULL in _begin; _done says what became of it. */
 void event_realloc_begin(struct thread *t, void *old);
@@ -41,6 +43,12 @@ void event_replay_early(struct thread *t);
 /* Something of the last record did not reach the ring. */
 void event_after_loss(struct lane *lane);
 
+enum {
+        EVENT_MAX_FAIL_PLACES =
+                64, /* of a process: a program may ask for too much again and again */
+        EVENT_MAX_OWN_FRAMES =
+                16, /* of libsilt.so, or of the C++ library that throws, above the caller */
+};
 enum { EVENT_HAND_OVER_NS = 50 }; /* no block passes to another thread and back in less */
 
 /* The clock for the release of a block. A CPU that waits for another thread's word may read its

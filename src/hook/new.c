@@ -179,7 +179,7 @@ __attribute__((used)) int new_personality(int version, int actions, uint64_t exc
                 if (runtime_is_recording())
                         inner_leave(t, &from);
                 if (!(actions & NEW_UA_FORCE_UNWIND) && runtime_is_recording())
-                        event_failed(t, t->new_size_bytes);
+                        event_failed_told(t, t->new_size_bytes);
         }
         return NEW_URC_CONTINUE_UNWIND;
 }
@@ -225,6 +225,9 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                                 new_log(t, block, size_bytes, form, &from, is_sampled);            \
                                 return block;                                                      \
                         }                                                                          \
+                        /* an exception leaves no way to tell it later */                          \
+                        UNWIND_HERE(&from);                                                        \
+                        event_fail_place(t, size_bytes, &from);                                    \
                         fail_once_more(t);                                                         \
                 }                                                                                  \
                 outer_bytes = t->new_size_bytes;                                                   \
@@ -236,7 +239,7 @@ static inline void new_log(struct thread *t, void *block, size_t size_bytes, uns
                 CALL_ENDED(t, fn, block);                                                          \
                 t->new_size_bytes = outer_bytes;                                                   \
                 if (unlikely(!block)) {                                                            \
-                        event_failed(t, size_bytes);                                               \
+                        event_failed_told(t, size_bytes);                                          \
                         return NULL;                                                               \
                 }                                                                                  \
                 UNWIND_HERE(&from);                                                                \

@@ -200,8 +200,7 @@ static int check(const struct dhat *d, const struct json_reader *j, struct impor
         }
         if (d->version != 2)
                 return import_input_refuse(
-                        in, reterr,
-                        "version %llu of DHAT's files is not known: silt reads version 2",
+                        in, reterr, "version %llu of DHAT's files is unknown: silt reads version 2",
                         (unsigned long long)d->version);
         if (strcmp(d->verb, "Allocated") != 0 || strstr(d->mode, "ad-hoc"))
                 return import_input_refuse(in, reterr,

@@ -47,7 +47,7 @@ static int take_head(struct heap_dump *d, const char *line, const struct import_
                         d->sample_bytes /= 2;
         } else if (strncmp(kind, "heapprofile", 11) != 0 && strncmp(kind, "growth", 6) != 0 &&
                    *kind) {
-                return import_input_refuse(in, reterr, "profiles of '%.20s' are not known", kind);
+                return import_input_refuse(in, reterr, "profiles of '%.20s' are unknown", kind);
         }
         return 0;
 }

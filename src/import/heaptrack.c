@@ -569,8 +569,7 @@ static void tell(struct heaptrack *h) {
         if (h->is_attached)
                 import_trace_limit(
                         h->t,
-                        "heaptrack was attached to the running program, and what was allocated "
-                        "before is not known");
+                        "heaptrack was attached to the running program, and what was allocated before is unknown");
         if (h->n_suppressions) {
                 snprintf(
                         text, sizeof(text),

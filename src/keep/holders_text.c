@@ -12,8 +12,12 @@ enum {
         USUAL_ROWS = 24,
         UNCLEAR_SHARE = 10, /* who holds less than one of so many parts does not stand out */
         MIN_INDENT = 4,
-        NUMBERS_CELLS = 44, /* of the columns in front of the names */
-        NOTABLE_SHARE = 20, /* capacity that is not used is told if it is one of so many parts */
+        BYTES_CELLS =
+                25, /* of the columns in front of the names: bytes and blocks, each of the others */
+        OTHER_CELLS = 10,
+        AGE_MIN_WIDTH = 76,  /* narrower lines have no age, */
+        EACH_MIN_WIDTH = 66, /* and no size of each */
+        NOTABLE_SHARE = 20,  /* capacity that is not used is told if it is one of so many parts */
         MIN_SHARE =
                 200, /* what is less than one of so many parts of all is not shown unless asked */
 };
@@ -243,21 +247,33 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         add_containers(h, way, n, to);
 }
 
+/* The columns in front of the names. */
+static size_t numbers_cells(const struct style *s) {
+        return BYTES_CELLS + (s->width >= EACH_MIN_WIDTH ? OTHER_CELLS : 0) +
+               (s->width >= AGE_MIN_WIDTH ? OTHER_CELLS : 0);
+}
+
+static size_t indent_cells(const struct style *s, uint32_t depth) {
+        return MIN(2 * (size_t)depth, (s->width - numbers_cells(s)) / 2);
+}
+
 /* ---- the tree ---------------------------------------------------------------------------------------------- */
 
 static void print_numbers(const struct style *s, uint64_t bytes, uint64_t blocks, uint64_t each,
                           uint64_t age_ns) {
         struct unit_text a, b, c, d;
 
-        fprintf(s->out, "%10s %12s %9s %9s  ", unit_bytes(&a, bytes), unit_count(&b, blocks),
-                each ? unit_bytes(&c, each) : "", age_ns ? unit_duration(&d, age_ns) : "");
+        fprintf(s->out, "%10s %12s", unit_bytes(&a, bytes), unit_count(&b, blocks));
+        if (s->width >= EACH_MIN_WIDTH)
+                fprintf(s->out, " %9s", each ? unit_bytes(&c, each) : "");
+        if (s->width >= AGE_MIN_WIDTH)
+                fprintf(s->out, " %9s", age_ns ? unit_duration(&d, age_ns) : "");
+        fputs("  ", s->out);
 }
 
 static void print_name(const struct style *s, uint32_t depth, struct str *name) {
         struct str line = {0};
-        size_t indent = MIN(2 * (size_t)depth, (size_t)40),
-               room = s->width > NUMBERS_CELLS + indent + 20 ? s->width - NUMBERS_CELLS - indent
-                                                             : 20;
+        size_t indent = indent_cells(s, depth), room = s->width - numbers_cells(s) - indent;
 
         str_pad(&line, ' ', indent);
         style_add_cut(s, &line, str_text(name), room);
@@ -268,7 +284,7 @@ static void print_name(const struct style *s, uint32_t depth, struct str *name) 
 
 /* Below the name, or as far left as it takes to be whole. */
 static void print_container(const struct style *s, uint32_t depth, const char *text) {
-        size_t indent = NUMBERS_CELLS + MIN(2 * (size_t)depth, (size_t)40) + 2, n = strlen(text);
+        size_t indent = numbers_cells(s) + indent_cells(s, depth) + 2, n = strlen(text);
 
         if (indent + n > s->width)
                 indent = s->width > n ? s->width - n : 0;
@@ -329,8 +345,9 @@ static void print_tree(const struct style *s, const struct holders *h) {
                            &rows) < 0)
                 return;
         if (rows.n > 1)
-                fprintf(s->out, "\n%s%10s %12s %9s %9s  %s%s\n", s->bold, "retained", "blocks",
-                        "each", "oldest", "holder", s->plain);
+                fprintf(s->out, "\n%s%10s %12s%s%s  %s%s\n", s->bold, "retained", "blocks",
+                        s->width >= EACH_MIN_WIDTH ? "      each" : "",
+                        s->width >= AGE_MIN_WIDTH ? "    oldest" : "", "holder", s->plain);
         for (size_t i = 1; i < rows.n; i++)
                 if ((!q->max_depth || rows.items[i].depth <= q->max_depth) &&
                     (rows.items[i].group != REACH_NONE || rows.items[i].n_bytes))

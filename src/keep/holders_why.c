@@ -3,7 +3,11 @@
 #include "base/units.h"
 #include "keep/holders_write.h"
 
-enum { WHY_ROWS = 30, MAX_GROWTH_ROWS = 12 };
+enum {
+        WHY_ROWS = 30,
+        MAX_GROWTH_ROWS = 12,
+        WHY_CELLS = 25 /* of the columns in front of the names */
+};
 
 /* ---- why ---------------------------------------------------------------------------------------------------- */
 
@@ -12,6 +16,7 @@ static void print_why_row(const struct style *s, const struct holders *h,
         struct str name = {0}, line = {0};
         struct unit_text a, b;
         uint64_t bytes = row->n_bytes, blocks = row->n_blocks;
+        size_t indent;
 
         if (row->group == REACH_NONE) {
                 str_addf(&name, "(%s more)", unit_count(&a, row->n_groups));
@@ -26,10 +31,9 @@ static void print_why_row(const struct style *s, const struct holders *h,
                 if (g->n_blocks)
                         str_add(&name, s->utf8 ? "  ←" : "  <-");
         }
-        str_pad(&line, ' ', MIN(2 * (size_t)(row->depth - 1), (size_t)40));
-        style_add_cut(s, &line, str_text(&name),
-                      s->width > 44 ? s->width - 24 - MIN(2 * (size_t)(row->depth - 1), (size_t)40)
-                                    : 20);
+        indent = MIN(2 * (size_t)(row->depth - 1), (s->width - WHY_CELLS) / 2);
+        str_pad(&line, ' ', indent);
+        style_add_cut(s, &line, str_text(&name), s->width - WHY_CELLS - indent);
         fprintf(s->out, "%10s %12s  %s\n", unit_bytes(&a, bytes), unit_count(&b, blocks),
                 str_text(&line));
         str_done(&name);
@@ -45,7 +49,7 @@ void holders_why_text(const struct style *s, const struct holders *h) {
 
         str_addf(
                 &text,
-                "%s in %s block%s were allocated by '%s'. If all of them were freed, and what only they hold, %s in %s block%s would be.",
+                "%s in %s block%s were allocated by '%s'. Freeing them would free %s in %s block%s.",
                 unit_bytes(&a, w->wanted.n_bytes), unit_count(&b, w->wanted.n_blocks),
                 unit_s(w->wanted.n_blocks), h->options->why, unit_bytes(&c, w->freed.n_bytes),
                 unit_count(&d, w->freed.n_blocks), unit_s(w->freed.n_blocks));
@@ -155,7 +159,7 @@ static void print_growth_rows(const struct style *s, const struct holders *h) {
                         str_add(&name, s->utf8 ? " ← " : " < ");
                         add_row_name(h, &h->growth.rows[up], s->utf8, &name);
                 }
-                style_add_cut(s, &line, str_text(&name), s->width > 44 ? s->width - 24 : 20);
+                style_add_cut(s, &line, str_text(&name), s->width - WHY_CELLS);
                 str_addf(&more, "%s%s", h->growth.rows[best].n_blocks < 0 ? "-" : "+",
                          unit_count(&b, (uint64_t)llabs((long long)h->growth.rows[best].n_blocks)));
                 fprintf(s->out, "%10s %12s  %s\n",

@@ -8,7 +8,7 @@
 #include "show/stack_text.h"
 #include "show/style.h"
 
-enum { USUAL_FRAMES = 12 };
+enum { USUAL_FRAMES = 12, MEMCHECK_WIDTH = 80 };
 
 /* Of blocks that its allocators have and the recording does not. */
 static const char *unseen_words(const struct leaks *l) {
@@ -39,7 +39,7 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
                          unit_duration(&b, l->kept.graph.info.time_ns));
         if (!lost_blocks) {
                 if (c->blocks[LEAK_POSSIBLE])
-                        str_addf(to, " To %s only pointers into the middle of a block lead.",
+                        str_addf(to, "  %s are reachable only through interior pointers.",
                                  unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
                 return;
         }
@@ -64,21 +64,37 @@ static bool leaks_shows(const struct leaks *l, const struct loss_record *r) {
                                      r->class == LEAK_POSSIBLE);
 }
 
+/* As memcheck has it, for programs that read it from a pipe; in several lines only on a narrow terminal. */
+static void print_line(const struct style *s, const char *bold, struct str *line) {
+        size_t indent = strspn(str_text(line), " ");
+
+        fputs(bold, s->out);
+        fprintf(s->out, "%*s", (int)indent, "");
+        if (s->width >= MEMCHECK_WIDTH || style_width(str_text(line)) <= s->width)
+                fprintf(s->out, "%s\n", str_text(line) + indent);
+        else
+                style_wrap(s, str_text(line) + indent, indent);
+        fputs(bold[0] ? s->plain : "", s->out);
+        str_done(line);
+}
+
 static void print_record(const struct style *s, const struct leaks *l, size_t i) {
         const struct loss_record *r = &l->kept.records.items[i];
         struct unit_text a, b, c, d;
+        struct str line = {0};
 
         if (r->indirect_bytes)
-                fprintf(s->out,
-                        "%s%s (%s direct, %s indirect) bytes in %s blocks are %s in loss record %zu of %zu%s\n",
-                        s->bold, unit_count(&a, r->bytes + r->indirect_bytes),
-                        unit_count(&b, r->bytes), unit_count(&c, r->indirect_bytes),
-                        unit_count(&d, r->blocks), leak_class_words[r->class], i + 1,
-                        l->kept.records.n, s->plain);
+                str_addf(
+                        &line,
+                        "%s (%s direct, %s indirect) bytes in %s blocks are %s in loss record %zu of %zu",
+                        unit_count(&a, r->bytes + r->indirect_bytes), unit_count(&b, r->bytes),
+                        unit_count(&c, r->indirect_bytes), unit_count(&d, r->blocks),
+                        leak_class_words[r->class], i + 1, l->kept.records.n);
         else
-                fprintf(s->out, "%s%s bytes in %s blocks are %s in loss record %zu of %zu%s\n",
-                        s->bold, unit_count(&a, r->bytes), unit_count(&b, r->blocks),
-                        leak_class_words[r->class], i + 1, l->kept.records.n, s->plain);
+                str_addf(&line, "%s bytes in %s blocks are %s in loss record %zu of %zu",
+                         unit_count(&a, r->bytes), unit_count(&b, r->blocks),
+                         leak_class_words[r->class], i + 1, l->kept.records.n);
+        print_line(s, s->bold, &line);
         if (r->stack == REACH_NO_SITE)
                 fprintf(s->out, "   allocated %s\n", unseen_words(l));
         else
@@ -90,6 +106,7 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
         const struct query_totals *t = &l->answer->totals;
         const struct leak_classes *c = &l->kept.graph.classes;
         struct unit_text a, b, d;
+        struct str line = {0};
         uint64_t bytes = 0;
 
         for (unsigned i = 0; i < N_LEAK_CLASSES; i++)
@@ -97,9 +114,11 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
         fprintf(s->out, "\nHEAP SUMMARY:\n    in use at %s: %s bytes in %s blocks\n",
                 l->kept.is_at_exit ? "exit" : "that moment", unit_count(&a, bytes),
                 unit_count(&b, l->kept.graph.heap.graph.n_blocks));
-        fprintf(s->out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n\n",
-                unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
-                unit_count(&d, t->alloc_bytes));
+        str_addf(&line, "  total heap usage: %s allocs, %s frees, %s bytes allocated",
+                 unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
+                 unit_count(&d, t->alloc_bytes));
+        print_line(s, "", &line);
+        fputc('\n', s->out);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------- */
@@ -143,9 +162,11 @@ void leaks_text(FILE *out, const struct leaks *l) {
                         print_record(&s, l, i);
         leak_summary_print(out, &l->kept);
         if (l->kept.sums.blocks[LEAK_REACHABLE] && !l->options->shows_reachable)
-                fprintf(out,
-                        "Reachable blocks (those to which a pointer was found) are not shown.\n"
-                        "To see them, rerun with: --show-reachable\n");
+                style_wrap(&s,
+                           "Reachable blocks (those to which a pointer was found) are not shown.",
+                           0);
+        if (l->kept.sums.blocks[LEAK_REACHABLE] && !l->options->shows_reachable)
+                fputs("To see them, rerun with: --show-reachable\n", out);
         str_done(&text);
 }
 

@@ -59,6 +59,9 @@ static void add_sentence(struct str *to, const struct kept_leaks *l,
         uint64_t lost_blocks = l->sums.blocks[LEAK_DEFINITE] + l->sums.blocks[LEAK_INDIRECT];
         struct unit_text a, b;
 
+        if (o->is_go)
+                str_add(to,
+                        "Incomplete: silt does not see Go's garbage-collected heap: use Go's own profiler (net/http/pprof). Of the C code: ");
         str_addf(
                 to,
                 "%s (%d) is not being recorded, so these are the blocks of its malloc, without call paths: ",
@@ -132,6 +135,8 @@ static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
         json_put_uint(&j, "unknown_blocks", o->n_unknown_blocks);
         json_put_uint(&j, "unwalked_bytes", o->unwalked_bytes);
+        json_key(&j, "is_go");
+        json_bool(&j, o->is_go);
         json_put_uint(&j, "looks", o->n_looks);
         json_put_sum(&j, "left_out", o->moving_bytes, o->n_moving_blocks);
         json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);

@@ -191,5 +191,5 @@ int process_graph_make(const struct process_graph *p, struct heap_graph *ret, st
         process_image_close(&image);
         if (r < 0)
                 heap_graph_done(ret);
-        return r == 0 ? 0 : err_set_errno(reterr, r, "cannot read what points to what");
+        return r == 0 ? 0 : err_set_errno(reterr, r, "cannot read pointers from its memory");
 }

@@ -20,7 +20,7 @@ static const struct {
         [HEAP_FREE_FAST] = {"arena %u: fast bins", "other arenas: fast bins"},
         [HEAP_FREE_BIN] = {"arena %u: bins", "other arenas: bins"},
         [HEAP_FREE_TOP] = {"arena %u: top", "other arenas: top"},
-        [HEAP_FREE_REST] = {"glibc: free, not told apart", ""},
+        [HEAP_FREE_REST] = {"glibc: free, unlisted", ""},
         [HEAP_FREE_SLAB] = {"arena %u: slabs", "other arenas: slabs"},
         [HEAP_FREE_DIRTY] = {"arena %u: dirty", "other arenas: dirty"},
         [HEAP_FREE_MUZZY] = {"arena %u: muzzy", "other arenas: muzzy"},

@@ -39,10 +39,11 @@ struct control_message {
         uint64_t recorder_cpu_ns, blocked_ns; /* WRITTEN, FINISHED: what recording cost */
         /* WRITTEN, FINISHED: samples and waits, what they stand for, and records of them that are lost */
         uint64_t n_samples, n_waits, cpu_ns, waited_ns, n_lost_samples, n_threads_seen;
-        uint32_t n_images;          /* images that reported; 0: nothing was recorded */
-        uint32_t n_living;          /* descendants still followed */
-        struct control_prior prior; /* PRIOR */
-        uint64_t held_ns;           /* HELD: to attach, or to leave it: */
+        uint32_t n_images;              /* images that reported; 0: nothing was recorded */
+        uint32_t n_living;              /* descendants still followed */
+        uint32_t target_was_oom_killed; /* WRITTEN, FINISHED */
+        struct control_prior prior;     /* PRIOR */
+        uint64_t held_ns;               /* HELD: to attach, or to leave it: */
         uint32_t is_leaving;
         uint32_t n_limits; /* WRITTEN, FINISHED: what kept it from seeing all, worst first */
         uint32_t n_more_limits[CONTROL_MAX_LIMITS]; /* of the same kind */

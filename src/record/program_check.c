@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 
-enum { PROGRAM_MAX_SCRIPT_DEPTH = 4 };
+enum { PROGRAM_MAX_SCRIPT_DEPTH = 4, PROGRAM_MAX_SECTIONS = 256 };
 
 static const char *program_machine_name(uint16_t machine) {
         switch (machine) {
@@ -112,6 +112,51 @@ static void program_read_loader(int fd, const Elf64_Phdr *interp, char ret[256])
                 ret[0] = '\0';
 }
 
+/* Go's linker gives each program a section of this name. */
+static bool program_has_go_section(int fd, const Elf64_Ehdr *eh) {
+        static const char wanted[] = ".go.buildinfo";
+        char name[sizeof(wanted)];
+        Elf64_Shdr names, sh;
+
+        if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
+            fs_read_at(fd, &names, sizeof(names),
+                       eh->e_shoff + (uint64_t)eh->e_shstrndx * sizeof(names)) != sizeof(names))
+                return false;
+        for (unsigned i = 0; i < MIN((unsigned)eh->e_shnum, (unsigned)PROGRAM_MAX_SECTIONS); i++)
+                if (fs_read_at(fd, &sh, sizeof(sh), eh->e_shoff + (uint64_t)i * sizeof(sh)) ==
+                            sizeof(sh) &&
+                    fs_read_at(fd, name, sizeof(name), names.sh_offset + sh.sh_name) ==
+                            sizeof(name) &&
+                    memcmp(name, wanted, sizeof(wanted)) == 0)
+                        return true;
+        return false;
+}
+
+static bool program_is_go(const char *path) {
+        int fd = fs_open(path, O_RDONLY | O_NONBLOCK, 0);
+        Elf64_Ehdr eh;
+        bool is_go = fd >= 0 && fs_read_at(fd, &eh, sizeof(eh), 0) == sizeof(eh) &&
+                     memcmp(eh.e_ident, ELFMAG, SELFMAG) == 0 && program_has_go_section(fd, &eh);
+
+        if (fd >= 0)
+                close(fd);
+        return is_go;
+}
+
+bool program_is_go_process(pid_t pid) {
+        char path[32];
+
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+        return program_is_go(path);
+}
+
+void program_explain_go(pid_t pid, struct err *err) {
+        if (program_is_go_process(pid))
+                err_set(err, err->code,
+                        "process %d is a Go program, which silt cannot enter or read: its garbage-collected heap does not use malloc: use Go's own profiler (net/http/pprof)",
+                        (int)pid);
+}
+
 static bool program_read_elf(int fd, const char *head, size_t n, struct checked_program *ret) {
         const Elf64_Ehdr *eh = (const void *)head;
         Elf64_Phdr ph;
@@ -121,6 +166,7 @@ static bool program_read_elf(int fd, const char *head, size_t n, struct checked_
         ret->machine = eh->e_machine;
         ret->is_pie = eh->e_type == ET_DYN;
         ret->is_static = true;
+        ret->is_go = program_has_go_section(fd, eh);
         if (eh->e_ident[EI_CLASS] != ELFCLASS64)
                 return true;
         for (unsigned i = 0; i < eh->e_phnum; i++) {
@@ -152,6 +198,11 @@ static enum program_verdict program_judge(const char *path, uint16_t machine,
                          program_machine_name(e->machine), program_machine_name(machine));
                 return program_refuse(reterr, path, why, "use a silt built for that architecture");
         }
+        if (e->is_static && e->is_go)
+                return program_refuse(
+                        reterr, path,
+                        "it is a statically linked Go program, whose garbage-collected heap does not use malloc",
+                        "use Go's own profiler (net/http/pprof)");
         if (e->is_static)
                 return program_refuse(reterr, path,
                                       "it is statically linked, so the loader never runs",

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -22,7 +23,16 @@ struct checked_program {
         char loader[256];       /* what the program names as its own; "" none */
         bool is_pie, has_symtab, is_static;
         bool is_musl; /* run by musl's loader */
+        bool is_go;   /* most of its memory is in a heap that is nobody's malloc */
 };
+
+/* What silt says of a Go program, behind its name. */
+#define PROGRAM_GO_WORDS                                                                           \
+        "is a Go program: silt sees the C code it calls, but not Go's garbage-collected heap: use Go's own profiler (net/http/pprof)"
+
+bool program_is_go_process(pid_t pid); /* false: not, or it cannot be read */
+/* A process was refused: if it is a Go program that is why, and what to do. */
+void program_explain_go(pid_t pid, struct err *err);
 
 /* name as given to execvp. machine: the runtime's, e.g. EM_AARCH64. reterr explains any verdict but PROGRAM_OK. */
 enum program_verdict program_check(const char *name, uint16_t machine, struct checked_program *ret,

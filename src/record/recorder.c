@@ -141,6 +141,8 @@ static void recorder_end_with_status(struct recorder *r, struct image *one, int 
                          oom_watch_take(&r->oom, memory_roots()->proc);
                 if (is_oom && !one->is_ending)
                         rooms_take_kill(r, one);
+                if (is_oom && one->pid == r->config->target)
+                        r->target_was_oom_killed = true;
                 recorder_end_image(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
                                    WTERMSIG(wait_status));
         } else
@@ -284,6 +286,7 @@ void recorder_tell(struct recorder *r, enum control_kind kind) {
         m.n_images = (uint32_t)r->images.n_added;
         unseen_tell(&r->unseen, &m);
         m.n_living = (uint32_t)r->images.n_alive;
+        m.target_was_oom_killed = r->target_was_oom_killed;
         recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
         m.n_lost += stats.n_unslotted;

@@ -120,6 +120,7 @@ struct recorder {
         struct modules modules;
         struct known_files patches; /* what is known of files and processes */
         struct oom_watch oom;
+        bool target_was_oom_killed;
         struct rooms rooms;
         struct worker_judgement worker;
         FILE *log; /* NULL: none */

@@ -266,6 +266,12 @@ static double supervisor_clock_s(void) {
         return (double)clock_now_ns() / 1e9;
 }
 
+/* The disk was full, the recorder died, or events were lost. */
+static bool supervisor_lacks_events(const struct supervisor *f) {
+        return !f->has_summary || f->recorder_stall != STALL_NONE || f->summary.n_unwritten ||
+               f->summary.n_lost || !f->summary.n_images;
+}
+
 static int supervisor_record(struct supervisor *f) {
         const struct run_stage *stage = f->options->stage;
         double start_s = supervisor_clock_s();
@@ -312,6 +318,8 @@ static int supervisor_record(struct supervisor *f) {
         if (stage && stage->say)
                 stage->say(stage->ctx, f->trace_path);
         supervisor_closing_words(f);
+        if (f->options->strict && status == 0 && supervisor_lacks_events(f))
+                return SUPERVISOR_INCOMPLETE;
         return supervisor_exit_status(status);
 }
 
@@ -322,7 +330,10 @@ static int supervisor_check_program(struct supervisor *f) {
         if (supervisor_prepare_runtime(f, &machine, &e) < 0)
                 return supervisor_fail(&e, SUPERVISOR_FAILED);
         switch (program_check(f->options->argv[0], machine, &f->program, &e)) {
-        case PROGRAM_OK: return 0;
+        case PROGRAM_OK:
+                if (f->program.is_go)
+                        supervisor_say(f, "'%s' " PROGRAM_GO_WORDS, f->options->argv[0]);
+                return 0;
         case PROGRAM_NOT_FOUND: return supervisor_fail(&e, SUPERVISOR_NOT_FOUND);
         case PROGRAM_NOT_EXECUTABLE: return supervisor_fail(&e, SUPERVISOR_NOT_EXECUTABLE);
         case PROGRAM_REFUSED: break;

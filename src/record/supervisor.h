@@ -52,6 +52,7 @@ struct run_options {
         bool no_children;     /* only the program itself */
         bool leaks;           /* what points to what is looked at when the program ends */
         bool free_stacks, addresses, no_symbols, lossy, no_patch;
+        bool strict; /* a trace that lacks events is an error: SUPERVISOR_INCOMPLETE */
         const char *hooks[RUN_MAX_HOOKS]; /* --hook, as they were written */
         size_t n_hooks;
         const struct given *given; /* the same, understood; NULL: none */
@@ -79,6 +80,8 @@ struct run_options {
 };
 
 enum {
+        SUPERVISOR_INCOMPLETE =
+                124,             /* strict: the target's status was 0, but the trace lacks events */
         SUPERVISOR_FAILED = 125, /* silt failed before the target ran */
         SUPERVISOR_NOT_EXECUTABLE = 126,
         SUPERVISOR_NOT_FOUND = 127,

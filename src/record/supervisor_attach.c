@@ -24,6 +24,7 @@
 #include "record/counter.h"
 #include "record/prior_message.h"
 #include "record/proc.h"
+#include "record/program_check.h"
 #include "record/supervisor_state.h"
 
 enum {
@@ -300,8 +301,12 @@ static int attached_record(struct attached *a) {
         if (!a->is_recording) {
                 attached_leave(a);
                 attached_drop_recorder(a);
+                program_explain_go(f->target, &e);
                 return supervisor_fail(&e, ATTACHED_REFUSED);
         }
+        if (program_is_go_process(f->target))
+                supervisor_say(f, "process %d (%s) " PROGRAM_GO_WORDS, (int)f->target,
+                               a->attach.target.name);
         supervisor_say(f, "recording process %d (%s)%s", (int)f->target, a->attach.target.name,
                        f->options->begin_note
                                ? ""
@@ -348,8 +353,10 @@ int supervisor_attach(const struct run_options *o) {
         a.supervisor.rendezvous.abstract_fd = a.supervisor.rendezvous.path_fd = -1;
         supervisor_fill_standard_fds();
         if (supervisor_prepare_runtime(&a.supervisor, &machine, &e) < 0 ||
-            process_check(o->attached, machine, &e) < 0)
+            process_check(o->attached, machine, &e) < 0) {
+                program_explain_go(o->attached, &e);
                 return supervisor_fail(&e, ATTACHED_REFUSED);
+        }
         args = proc_args(arena, o->attached, &n_args);
         a.options.argv = arena_alloc(arena, (n_args + 2) * sizeof(char *));
         a.options.argv[0] = (char *)"process"; /* one that hides its command */

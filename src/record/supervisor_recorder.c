@@ -341,6 +341,22 @@ static void supervisor_say_samples(const struct supervisor *f, const char *progr
                        unit_count(&lost, m->n_lost_samples));
 }
 
+/* Its exit status says it too, but not who did it. */
+static void supervisor_say_kill(const struct supervisor *f, const char *program) {
+        int status = f->target_status;
+        const char *name;
+
+        if (status < 0 || !WIFSIGNALED(status))
+                return;
+        name = sigabbrev_np(WTERMSIG(status));
+        if (f->summary.target_was_oom_killed)
+                supervisor_say(f, "the kernel killed '%s' (pid %d) for lack of memory", program,
+                               (int)f->target);
+        else
+                supervisor_say(f, "signal %d (%s) ended '%s' (pid %d)", WTERMSIG(status),
+                               name ? name : "?", program, (int)f->target);
+}
+
 void supervisor_closing_words(const struct supervisor *f) {
         const struct control_message *m = &f->summary;
         struct unit_text events, lost, size, duration, unwritten;
@@ -377,6 +393,7 @@ void supervisor_closing_words(const struct supervisor *f) {
                         program);
                 return;
         }
+        supervisor_say_kill(f, program);
         if (!f->options->cpu_only)
                 supervisor_say(f, "recorded %s event%s of '%s' (pid %d) in %s; %s lost",
                                unit_count(&events, m->n_events), m->n_events == 1 ? "" : "s",

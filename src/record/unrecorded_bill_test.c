@@ -188,7 +188,7 @@ static void test_books(void **state) {
                 assert_int_equal(sum_of(&r, "fast bins", false), info.fsmblks);
                 assert_int_equal(sum_of(&r, "arena ", false), info.fordblks);
                 assert_int_equal(sum_of(&r, "arena 0: top", false), info.keepcost);
-                assert_int_equal(sum_of(&r, "not told apart", false), 0);
+                assert_int_equal(sum_of(&r, "free, unlisted", false), 0);
                 assert_true(sum_of(&r, "arena 1: bins", false) > 0);
                 assert_true(sum_of(&r, "thread cache 1", false) > 0);
                 assert_true(sum_of(&r, "thread cache 2", false) > 0);

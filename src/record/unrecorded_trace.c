@@ -16,7 +16,9 @@
 #include "reach/heap_functions.h"
 #include "record/elf_id.h"
 #include "record/proc.h"
+#include "record/program_check.h"
 #include "record/unrecorded_threads.h"
+#include "trace/limit.h"
 #include "trace/writer.h"
 
 enum { MAX_VARIABLES = 32768, PAGE_BYTES = 4096, MAX_HEADERS = 64 };
@@ -166,6 +168,17 @@ static int write_graph(struct trace_writer *w, struct heap_graph *h, uint32_t pr
         return is_there ? 0 : err_set(reterr, -ENOSPC, "no memory for the graph");
 }
 
+static void add_go_note(struct trace_writer *w, pid_t pid) {
+        const struct trace_limit l = {
+                .kind = LIMIT_UNHOOKED,
+                .pid = (uint32_t)pid,
+                .text = "silt does not see Go's garbage-collected heap: use Go's own profiler (net/http/pprof)"};
+        char note[200];
+
+        trace_limit_write(&l, note, sizeof(note));
+        trace_put_note(w, 0, note);
+}
+
 int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *reterr) {
         _cleanup_(trace_writer_freep) struct trace_writer *w = NULL;
         struct heap_graph h = {0};
@@ -196,6 +209,8 @@ int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *ret
                                                                        .n_args = 1,
                                                                        .args = args,
                                                                        .exe = what.name});
+                if (program_is_go_process(pid))
+                        add_go_note(w, pid);
                 if (why >= 0) {
                         add_places(w, pid, &h);
                         r = write_graph(w, &h, process, reterr);

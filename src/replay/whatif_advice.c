@@ -177,7 +177,7 @@ static void add_touching(const struct recorded_ops *o, struct str *to) {
         if (o->unlooked_bytes)
                 str_addf(
                         to,
-                        "%s in %sblocks of 64 KiB and more are written wholly, because nobody looked at their pages: the figures may be too high.\n",
+                        "%s in %sblocks of 64 KiB and more are written wholly, because the trace does not know their pages: the figures may be too high.\n",
                         unit_bytes(&a, o->unlooked_bytes), o->looked_bytes ? "other " : "");
 }
 

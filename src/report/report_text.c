@@ -20,6 +20,7 @@
 #include "show/estimate.h"
 #include "show/style.h"
 #include "show/view.h"
+#include "trace/fail_note.h"
 
 /* A wide chart is a little higher. */
 static unsigned chart_rows(const struct style *s) {
@@ -199,8 +200,12 @@ static bool note_is_mark(const struct trace_note *note) {
         return query_moment_of(note, &m) || query_hold_of(note, &h);
 }
 
-/* It says something here: it is no mark, and no limit that stands at the top. */
+/* It says something here: it is no mark, no limit that stands at the top, and no failed allocation, which the findings tell. */
 static bool note_is_told(const struct trace_note *note, const struct trace_note *const *limits) {
+        struct trace_fail fail;
+
+        if (trace_fail_parse(note->text, &fail) && !fail.number)
+                return false;
         for (int i = 0; i < LIMIT_N_KINDS; i++)
                 if (limits[i] == note)
                         return false;

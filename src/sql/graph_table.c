@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graphs: moments at which what points to what is known; holders: who keeps memory at one of them. */
+/* graphs: moments that have a reference graph; holders: who keeps memory at one of them. */
 #include "keep/holder_name.h"
 #include "sql/all_tables.h"
 #include "sql/space_graph.h"
@@ -120,7 +120,7 @@ static const struct sql_column graph_columns[] = {
 
 const struct sql_table sql_graphs = {
         .name = "graphs",
-        .help = "moments at which what points to what is known",
+        .help = "moments that have a reference graph",
         SQL_COLUMNS(graph_columns),
         .cursor_bytes = sizeof(struct graph_cursor),
         .n_rows = n_graphs,
@@ -277,7 +277,7 @@ static const struct sql_column holder_columns[] = {
         [HOLDER_STACK] = {"stack", "a call path that allocated such blocks"},
         [HOLDER_TYPE] = {"type", "what the blocks are, where a table of functions tells",
                          .type = "TEXT"},
-        [HOLDER_AGE] = {"age_ns", "of its first block; NULL: not known, or it is small"},
+        [HOLDER_AGE] = {"age_ns", "of its first block; NULL: unknown, or it is small"},
         [HOLDER_GRAPH] = {"graph", "which graph; left out: the newest",
                           SQL_IS_ARGUMENT | SQL_IS_TOLD},
 };

@@ -130,7 +130,7 @@ static int graph_number(struct sql_space *s, sqlite3_value *number, size_t *ret,
         if (*ret != SIZE_MAX)
                 return 0;
         return err_set(reterr, -ENOENT,
-                       "%s has no graph of what points to what%s: take one with "
+                       "%s has no reference graph%s: take one with "
                        "'silt snapshot PID --graph', or record with --leaks",
                        s->trace.path, n ? " of that process" : "");
 }

@@ -147,7 +147,7 @@ void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
                 if (to->n)
                         str_add(to, " ");
                 if (t->graph_idx == SIZE_MAX)
-                        str_add(to, "Tasks are not known: the trace has no graph.");
+                        str_add(to, "Tasks are unknown: the trace has no reference graph.");
                 else
                         add_none(t, to);
                 add_limits(t, to);

@@ -59,7 +59,7 @@ void threads_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
         str_addf(to, ". In all %s thread%s beside the first", unit_count(&n, l->n), unit_s(l->n));
         str_addf(to, ", %s alive.", unit_count(&alive, l->n_alive));
         if (l->n_alive && !l->has_ticks)
-                str_add(to, " Where they wait is not known: record with --cpu.");
+                str_add(to, " Where they wait is unknown: record with --cpu.");
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ int screen_open(struct screen **ret, struct err *reterr) {
                 screen_close(s);
                 return err_set(reterr, -ENOTSUP, "terminal '%s' %s: set TERM, or add --batch",
                                term ? term : "",
-                               is_known ? "cannot show a screen" : "is not known here");
+                               is_known ? "cannot show a screen" : "has no description here");
         }
         cbreak();
         noecho();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An allocation that silt made fail, as a note of the trace: a sentence for people, with what readers need in it. */
+/* An allocation that failed, or that silt made fail, as a note of the trace: a sentence for people, with what readers need in it. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,8 @@
 
 struct trace_fail {
         uint32_t pid;
-        uint64_t number; /* of the program's allocations in this image, from 1 */
+        uint64_t
+                number; /* made to fail: of the program's allocations in this image, from 1; 0: it failed by itself */
         uint64_t size_bytes;
         uint32_t stack; /* of the trace; 0: not known */
 };

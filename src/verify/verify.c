@@ -242,8 +242,7 @@ static void verify_chunk(struct verify *v) {
                         verify_payload(v);
                 else if (required)
                         verify_bad(v, TRACE_E_TOO_NEW,
-                                   "version %u of this kind is required and not known",
-                                   v->header[8]);
+                                   "version %u of this kind is required and unknown", v->header[8]);
         }
         if (v->kind != TRACE_INDX)
                 verify_note_entry(v);

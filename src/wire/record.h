@@ -51,7 +51,7 @@ enum wire_kind {
                              * this process, runs and the runtime cannot enter */
         WIRE_MPROTECT = 26, /* address, length, prot */
         WIRE_FAIL =
-                27, /* its number, size, stack: an allocation that is made to fail (WIRE_FAILS); FAILED follows */
+                27, /* its number, size, stack: an allocation that is made to fail (WIRE_FAILS), or number 0: that failed; FAILED follows */
         WIRE_ALLOC_KNOWN = 28, /* address, size | token << 48: an ALLOC whose stack has a token */
         WIRE_N_KINDS,
 };

@@ -54,6 +54,7 @@ def post_mortem(t, trace):
 def check_killed(p, report, group_path, limit, has_line):
     """All that a post-mortem has, of whatever the program was."""
     assert p and p["killed"] == "process", p
+    assert any(x["kind"] == "killed" and x["severity"] == "problem" for x in report["findings"]), report["findings"]
     limit_of = p["limit"]
     assert (limit_of["kind"], limit_of["limit_bytes"]) == ("cgroup", limit), limit_of
     assert group_path.endswith(limit_of["path"]), (limit_of, group_path)

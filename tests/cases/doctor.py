@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 from harness.cases import skip
 from harness.process import run
@@ -209,6 +210,31 @@ def test_go_with_c(t):
     section = '__attribute__((section(".go.buildinfo"), used)) static char info[16] = "x";'
     said = lines(t, 0, build(t, "cgo", section + PLAIN))
     assert said["heap"][0][0] == "note" and "silt sees the C code it calls" in said["heap"][0][1], said
+
+
+def test_go_everywhere(t):
+    """run, attach, leaks and holders tell what doctor tells."""
+    section = '__attribute__((section(".go.buildinfo"), used)) static char info[16] = "x";'
+    code = ("#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic void *kept;\n"
+            "int main(int n, char **v) { (void)v; kept = malloc(100); puts(\"ready\"); fflush(stdout); if (n > 1) pause(); return !kept; }\n")
+    program = build(t, "cgo_live", section + "\n" + code)
+    words = "is a Go program: silt sees the C code it calls, but not Go's garbage-collected heap"
+    r = t.silt.command("run", "-o", t.path("t.silt"), program)
+    assert r.code == 0 and f"silt: '{program}' {words}" in r.errors, r.errors
+    static = build(t, "static_go", section + "\n" + code, "-static")
+    r = t.silt.record(t.path("s.silt"), [static])
+    assert r.code == 125 and "statically linked Go program" in r.errors and len(r.errors.splitlines()) == 1, r.errors
+    for path, can_enter in ((program, True), (static, False)):
+        process = subprocess.Popen([path, "stay"], stdout=subprocess.PIPE)
+        t.running.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        for command in (("leaks",), ("holders",), ("attach", "--duration", "50ms", "-f", "-o", t.path("a.silt"))):
+            r = t.silt.command(*command, str(process.pid))
+            assert "Go's garbage-collected heap" in " ".join((r.text + r.errors).split()) or not can_enter, (command, r.text, r.errors)
+            assert can_enter or (r.code == 2 and "is a Go program" in r.errors and len(r.errors.splitlines()) == 1), (command, r.text, r.errors)
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def test_python(t):

@@ -83,3 +83,44 @@ def test_help_and_version(t):
         assert "xample" in r.text or argv == ["--help"], f"{argv}: no examples"
     r = t.silt.command("--version")
     assert r.code == 0 and r.text.startswith("silt "), r.text
+
+
+def test_what_ended_it(t):
+    """The closing messages name the signal; a program that ends by itself gets no line."""
+    for sig, name in ((signal.SIGKILL, "KILL"), (signal.SIGSEGV, "SEGV")):
+        r = t.silt.command("run", "-f", "-o", t.path("t.silt"), t.helper(), "raise", str(int(sig)))
+        assert f"silt: signal {int(sig)} ({name}) ended '{t.helper()}' (pid " in r.errors, r.errors
+    r = t.silt.command("run", "-f", "-o", t.path("t.silt"), t.helper(), "status", "3")
+    assert r.code == 3 and " ended '" not in r.errors, r.errors
+
+
+def test_failed_allocation_is_named(t):
+    """By the function that requested it, and its size: malloc, realloc of a block, calloc and operator new."""
+    program = t.context.helpers.build("failing", ["failing.cc"])
+    for how in ("malloc", "realloc", "calloc", "new"):
+        r = run(t, [program, how])
+        assert r.code == 0, (how, r.status, r.errors)
+        report, why = t.silt.report(t.path("t.silt"))
+        assert report, why
+        failed = [x for x in report["findings"] if x["kind"] == "failed"]
+        assert report["totals"]["failed_allocations"] == 1 and len(failed) == 1, (how, report["totals"], report["findings"])
+        assert failed[0]["text"] == f"1 allocation failed: 64.0 TiB requested by ask_{how}.", (how, failed[0])
+        assert failed[0]["site"]["stack"][0]["function"].startswith(f"ask_{how}"), failed[0]["site"]
+        text = t.silt.command("report", t.path("t.silt")).text
+        assert "on call path" not in text, text
+
+
+def test_many_failures_are_counted(t):
+    """Beyond the first 64, whose places are told."""
+    r = run(t, [t.context.helpers.build("failing", ["failing.cc"]), "many"])
+    assert r.code == 0, r.errors
+    report, why = t.silt.report(t.path("t.silt"))
+    assert report, why
+    failed = [x for x in report["findings"] if x["kind"] == "failed"]
+    assert failed[0]["text"] == "1,000 allocations failed. The largest known was of 64.0 TiB, requested by ask_malloc.", failed
+
+
+def test_strict(t):
+    """The target's own status, if nothing is missing; tests/faults/disks.py has a full disk."""
+    for status in (0, 3):
+        assert run(t, [t.helper(), "status", str(status)], options=["--strict"]).code == status

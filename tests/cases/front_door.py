@@ -2,6 +2,7 @@
 """What a new user meets first: `make` and `make demo` say how far they are, and what went wrong."""
 
 import os
+import shutil
 import subprocess
 
 from harness.place import open_terminal
@@ -92,3 +93,52 @@ def test_a_failing_build_fails(t):
         f.write("rule no\n  command = echo odd words; exit 3\nbuild x: no\n")
     r = run([os.path.join(ROOT, "tools/build.sh"), folder, "/usr/local", "x"])
     assert r.code != 0 and "odd words" in r.errors and "done" not in r.errors, (r.code, r.errors)
+
+
+def test_a_reason_is_all_that_is_said(t):
+    code, lines = progress("npm http fetch GET 200\nprogress: failed: no network: building without it\n", "--lines", every_s="600")
+    assert code == 1 and lines == ["silt: building: no network: building without it"], lines
+
+
+def fake(t, name, script):
+    """A folder of the PATH with one command."""
+    folder = t.path("bin")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\n" + script)
+    os.chmod(path, 0o755)
+    return {"PATH": folder + ":" + os.environ["PATH"]}
+
+
+def test_npm_fails_in_one_line(t):
+    """Whatever npm writes about it."""
+    for folder in ("tools", "web"):
+        os.makedirs(t.path("tree/" + folder))
+    for path in ("tools/web.sh", "tools/progress.sh", "web/package-lock.json"):
+        shutil.copy(os.path.join(ROOT, path), t.path("tree/" + path))
+    env = fake(t, "npm", """for i in 1 2 3; do echo "npm http fetch GET https://registry.example/x attempt $i failed with EAI_AGAIN"; done
+echo 'npm error code EAI_AGAIN' >&2
+echo 'npm error request to https://registry.example/x failed, reason: getaddrinfo EAI_AGAIN registry.example' >&2
+echo 'npm error A complete log of this run can be found in: /root/.npm/_logs/x.log' >&2
+exit 1
+""")
+    r = run([t.path("tree/tools/web.sh"), "--packages", "building without the page"], env={**env, "SILT_PROGRESS_S": "600"})
+    assert r.code == 1 and not r.text, r.text
+    assert r.errors == ("silt: packages of the page: npm cannot install them (getaddrinfo EAI_AGAIN registry.example): "
+                        "building without the page\n"), r.errors
+    assert not os.path.exists(t.path("tree/web/node_modules/.made-from"))
+
+
+def test_demo_needs_no_node(t):
+    """`make demo` installs what it needs, which is less than `make` does, and far less than `make test`."""
+    env = fake(t, "dpkg-query", "exit 1\n")
+    fake(t, "id", "echo 1000\n")
+    fake(t, "apt-cache", "exit 1\n")
+    wanted = {}
+    for group in ("demo", "build", "test"):
+        r = run([os.path.join(ROOT, "tools/setup.sh"), group], env=env)
+        assert r.code == 1 and "apt-get install " in r.errors, r.errors
+        wanted[group] = set(r.errors.partition("apt-get install ")[2].split())
+    assert {"gcc", "meson", "libdw-dev"} <= wanted["demo"] < wanted["test"], wanted
+    assert not wanted["demo"] & {"nodejs", "npm", "valgrind", "rustc"}, wanted["demo"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`silt leaks`: classes by call path, suppressions, and what is refused. What is lost by which shape: leak_shapes.py."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -171,7 +172,7 @@ def test_check_limits_what_is_lost(t):
     r = t.silt.command("check", trace, "--max-leaked", "0", "--max-peak", "1G", "--suppressions", suppressions(t, "leak:lose\n"))
     assert r.code == 0 and "Both checks hold" in r.text, (r.text, r.errors)
     assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
-    for argv, why in (([plain, "--max-leaked", "0"], "the trace has no graph of what points to what"), ([trace, "--max-peak", "1G", "--suppressions", "x"], "add --max-leaked"),
+    for argv, why in (([plain, "--max-leaked", "0"], "the trace has no reference graph"), ([trace, "--max-peak", "1G", "--suppressions", "x"], "add --max-leaked"),
                       ([trace, "--max-leaked", "0", "--function", "lose"], "leave out filters"), ([trace, "--max-leaked", "lots"], "not a size")):
         r = t.silt.command("check", *argv)
         assert r.code == 2 and r.text == "" and why in r.errors and r.errors.count("\n") == 1, (argv, r.errors)
@@ -285,3 +286,15 @@ def test_a_process_that_is_recorded(t):
         assert r.code == 0 and re.match(r"waiting lost 1\.0 MiB in 53 blocks", r.text), (r.errors, r.text)
         assert "in use at that moment: " in r.text and "definitely lost: 1,074,088 bytes in 52 blocks" in r.text, r.text
         assert "work" in r.text, r.text
+
+
+def test_narrow_terminals(t):
+    """No line is wider than the terminal, from 60 columns on: of leaks, and of holders, which leave columns out."""
+    trace = record(t)
+    for width in (60, 61, 65, 66, 70, 75, 76, 79):
+        env = {**os.environ, "COLUMNS": str(width), "LC_ALL": "C.UTF-8"}
+        for command in (("leaks", "--show-reachable"), ("holders",), ("holders", "--why", "fill|inside")):
+            r = t.silt.command(command[0], trace, *command[1:], env=env)
+            assert r.code == 0, r.errors
+            wide = [line for line in r.text.splitlines() if len(line) > width]
+            assert not wide, (width, command, wide)

@@ -235,7 +235,7 @@ def test_terminals_with_less(t):
         assert s.end() == 0
     with screen(t, process.pid, TERM="no-such-terminal") as s:
         assert s.end() == 2
-        assert "silt: terminal 'no-such-terminal' is not known here" in s.seen, s.seen
+        assert "silt: terminal 'no-such-terminal' has no description here" in s.seen, s.seen
     with screen(t, process.pid, TERM="dumb") as s:
         assert s.end() == 2
         assert "silt: terminal 'dumb' cannot show a screen: set TERM" in s.seen, s.seen

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import time
 
+from harness.cases import skip
 from harness.process import find_by_argument, give_up, in_time
 from harness.served import Served, needs_page
 
@@ -334,3 +335,28 @@ def test_attach_view(t):
     assert target.poll() is None, "the process did not survive"
     target.kill()
     target.wait()
+
+
+def test_any_port(t):
+    """--port 0 is any that is free, for two at once."""
+    needs_page(t)
+    trace = record(t)
+    one, two = view(t, trace, "--no-browser", "--port", "0"), view(t, trace, "--no-browser", "--port", "0")
+    assert one.port != two.port and 0 not in (one.port, two.port), (one.port, two.port)
+    one.end()
+    two.end()
+
+
+def test_without_the_page(t):
+    """A silt that was built without it says how to get it: instead of a browser, and in place of the page."""
+    missing = "this silt was built without the page: install nodejs and npm, then run 'meson configure build -Dweb=true' and 'make'"
+    r = t.silt.command("view", "/nonexistent")
+    if "without the page" not in r.errors:
+        skip("this silt has the page")
+    assert r.code == 2 and missing in r.errors and len(r.errors.splitlines()) == 1, r.errors
+    s = view(t, record(t), "--no-browser")
+    r = s.get("/?token=" + s.token)
+    if r.status in (302, 303, 307):
+        r = s.get(r.headers["Location"], headers={"Cookie": r.headers["Set-Cookie"].partition(";")[0]})
+    assert r.status == 200 and missing.encode() in r.body, (r.status, r.body)
+    s.end()

@@ -17,14 +17,14 @@ def crew(t, n_rounds, pause_us=0, n_threads=4):
     return [t.victim("crew"), str(n_threads), str(n_rounds), str(pause_us)]
 
 
-def on_small_disk(t, size, argv, also=":"):
+def on_small_disk(t, size, argv, also=":", options=()):
     """silt run of argv with its trace on a tmpfs of that size; the trace is copied out afterwards. `also` is shell run
     in the disk's folder beside it."""
     disk = t.path("disk")
     os.makedirs(disk, exist_ok=True)
     script = (f'mount -t tmpfs -o size={size} none {disk} || exit 90; ( cd {disk}; {also} ) & "$@"; s=$?; wait; '
               f'cp {disk}/t.silt {t.path("out.silt")}; exit $s')
-    silt = [t.silt.path, "run", *(["--runtime", t.silt.runtime] if t.silt.runtime else []), "-o", disk + "/t.silt", "--"]
+    silt = [t.silt.path, "run", *(["--runtime", t.silt.runtime] if t.silt.runtime else []), "-o", disk + "/t.silt", *options, "--"]
     return run(in_own_mounts(script, "sh", *silt, *argv))
 
 
@@ -59,6 +59,14 @@ def test_full_disk_as_root(t):
         else:
             assert len(said) <= 1, f"{n_pages} pages: {r.errors}"  # the names may have found no room
     assert n_full >= 3, "these disks are too large"
+
+
+def test_strict_on_a_full_disk_as_root(t):
+    """--strict: an exit status of silt's own, unless the program's is an error itself."""
+    r = on_small_disk(t, "64k", ["sh", "-c", '"$@"; exit 0', "sh", *crew(t, 3000)], options=["--strict"])
+    assert r.code == 124 and "No space left" in r.errors, (r.code, r.errors)
+    r = on_small_disk(t, "64k", ["sh", "-c", '"$@"; exit 7', "sh", *crew(t, 3000)], options=["--strict"])
+    assert r.code == 7 and "No space left" in r.errors, (r.code, r.errors)
 
 
 def test_a_disk_that_is_full_for_a_while_as_root(t):

@@ -27,6 +27,6 @@ export type Fleet = Checked<typeof fields>;
 
 export const fleet: Check<Fleet> = (value, path) => {
   const answer = fields(value, path);
-  if (answer.rows.length > 10000) throw new Unfit("rows", "are more than were asked for");
+  if (answer.rows.length > 10000) throw new Unfit("rows", "are more than requested");
   return answer;
 };

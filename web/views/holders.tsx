@@ -28,7 +28,7 @@ export function HoldersView({ state, ask }: ViewProps) {
   const sentence = useSaid(asked, (answer) => (answer.why ? whySentence(answer.why) : answer.sentence));
   if (!hasGraph)
     return ask.isFile && ask.trace.graphs > 0 ? <Empty title="Holders" why="Who holds what is not in this file: start silt view FILE to see it." />
-      : <Empty title="Nobody looked at what points to what" why="Record with silt run --leaks, or take a graph of a program that is being recorded with silt snapshot PID --graph. This view then says who keeps its memory." />;
+      : <Empty title="This trace has no reference graph" why="Record with silt run --leaks, or take a graph of a program that is being recorded with silt snapshot PID --graph. This view then says who keeps its memory." />;
   return (
     <div class="holders">
       {sentence && <p class="first-sentence">{visible(sentence)}</p>}
@@ -85,7 +85,7 @@ function Rows({ answer, state, ask }: { answer: Holders; state: State; ask: Ask 
             name={(i) => <><Name text={label(i)} />{nodes[i]!.kind !== "blocks" && nodes[i]!.kind !== "all" ? <span class="quiet tree-place"> {nodes[i]!.kind}</span> : null}</>}
             title={path}
             columns={[
-              { title: "retained", hint: "what would be free if it let go", isWide: true, cell: (i) => bytes(nodes[i]!.retained_bytes ?? value[i]!), share: (i) => (whole > 0 ? value[i]! / whole : 0) },
+              { title: "retained", hint: "what freeing it would free", isWide: true, cell: (i) => bytes(nodes[i]!.retained_bytes ?? value[i]!), share: (i) => (whole > 0 ? value[i]! / whole : 0) },
               { title: "blocks", cell: (i) => count(nodes[i]!.blocks || nodes[i]!.tree_blocks) },
               { title: "each", hint: "retained bytes for each block", cell: each },
               ...(chosen > 0 ? [] : [{ title: "oldest", cell: (i) => { const s = nodes[i]!.oldest_s ?? 0; return s > 0 ? duration(s) : ""; } } satisfies TreeColumn,
@@ -97,7 +97,7 @@ function Rows({ answer, state, ask }: { answer: Holders; state: State; ask: Ask 
       {chosen > 0 && <NeighboursPane ask={ask} keys={question(state, { by: null, graph: answer.graph, group: nodes[chosen]?.group ?? 0, what: answer.why ? answer.why.function : null })} onClose={() => choose(-1)} />}
       </div>
       <p class="quiet tree-note">
-        At {duration(answer.at_s)}: {bytes(answer.held.bytes)} held{answer.held_by_nothing.bytes > 0 ? `, ${bytes(answer.held_by_nothing.bytes)} held by nothing (silt leaks tells them)` : ""}; the program stood still for {duration(answer.pause_s)}.
+        At {duration(answer.at_s)}: {bytes(answer.held.bytes)} held{answer.held_by_nothing.bytes > 0 ? `, ${bytes(answer.held_by_nothing.bytes)} held by nothing (silt leaks tells them)` : ""}; the program was stopped for {duration(answer.pause_s)}.
       </p>
     </>
   );

@@ -43,7 +43,7 @@ function whenWords(bill: Bill, isFile: boolean): string {
 /** Looks at the parts are rarer than samples of what is resident: what they missed is said. */
 function unseenWords(bill: Bill, sampled_bytes: number): string | null {
   const seen = Math.max(0, ...(bill.series?.resident_bytes ?? []));
-  return sampled_bytes > seen * 1.5 ? `Up to ${bytes(sampled_bytes)} were resident in this recording, at a moment whose parts nobody looked at: the highest that is known in parts is ${bytes(seen)}.` : null;
+  return sampled_bytes > seen * 1.5 ? `Up to ${bytes(sampled_bytes)} were resident in this recording, at a moment of which silt has no bill: the highest with a bill is ${bytes(seen)}.` : null;
 }
 
 function Whole({ bill, state, ask }: { bill: Bill } & ViewProps) {

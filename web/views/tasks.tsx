@@ -23,7 +23,7 @@ export function TasksView({ state, ask }: ViewProps) {
   const sentence = useSaid(asked, (answer) => answer.sentence);
   if (!hasGraph)
     return ask.isFile && ask.trace.graphs > 0 ? <Empty title="Tasks" why="Tasks are not in this file: start silt view FILE to see them." />
-      : <Empty title="Nobody looked at tasks" why="Tasks of asynchronous Rust programs are told by their memory, from a graph of the process. Record with silt run --graph-every 10s, or take a graph of a program that is being recorded with silt snapshot PID --graph." />;
+      : <Empty title="This trace has no reference graph" why="Tasks of asynchronous Rust programs are told by their memory, from a graph of the process. Record with silt run --graph-every 10s, or take a graph of a program that is being recorded with silt snapshot PID --graph." />;
   return (
     <div class="filling">
       {sentence && <p class="first-sentence">{visible(sentence)}</p>}
@@ -102,7 +102,7 @@ function Groups({ answer, state, ask }: ViewProps & { answer: Tasks }) {
       <p class="quiet tree-note">
         At {duration(answer.at_s)}, pid {answer.pid}: {plural(answer.tasks, "task")}, {bytes(answer.bytes)}
         {answer.unknown.map((one) => `; ${plural(one.blocks, "block")} of ${visible(one.runtime)} of a layout that silt does not know`).join("")}
-        {answer.unkept_blocks > 0 ? `; ${plural(answer.unkept_blocks, "block")} more than a graph keeps may be tasks too` : ""}; the program stood still for {duration(answer.pause_s)}.
+        {answer.unkept_blocks > 0 ? `; ${plural(answer.unkept_blocks, "block")} more than a graph keeps may be tasks too` : ""}; the program was stopped for {duration(answer.pause_s)}.
       </p>
     </>
   );
