@@ -53,6 +53,7 @@ struct shape {
         const struct layout *layout;
         uint32_t mutex_bytes;
         uint32_t bins_off;
+        bool lacks_figures; /* built without statistics: active pages are all it counts */
 };
 
 struct image {
@@ -152,11 +153,46 @@ static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
         return true;
 }
 
+/* A bin's pointer at the slab that is being filled, behind its figures. */
+static bool is_empty_bin(struct walk *w, size_t off) {
+        uint64_t slab;
+
+        for (size_t i = 0; i < sizeof(struct bin_figures); i += 8)
+                if (image_word(&w->image, off + i))
+                        return false;
+        slab = image_word(&w->image, off + sizeof(struct bin_figures));
+        return take_step(w) && (!slab || (slab % LINE_BYTES == 0 && memory_span_at(&w->words, slab)));
+}
+
+/* All figures are there and 0, but for the pages. */
+static bool add_pages_alone(struct walk *w, const struct shape *sh, struct sums *ret) {
+        size_t bin_bytes = sh->layout->bin_bytes + sh->mutex_bytes;
+        size_t off = active_off(w, sh->layout, sh->mutex_bytes);
+        uint64_t n_active = image_word(&w->image, off);
+
+        *ret = (struct sums){0};
+        if (sh->layout->figures_off || sh->bins_off <= off ||
+            sh->bins_off + w->tables.n_bins * bin_bytes > w->image.n_bytes ||
+            n_active > w->all_bytes / w->tables.page_bytes)
+                return false;
+        for (size_t i = sh->layout->large_off;
+             i < sh->layout->large_off + n_large_of(w) * sizeof(struct large_figures); i += 8)
+                if (image_word(&w->image, i))
+                        return false;
+        for (uint32_t i = 0; i < w->tables.n_bins; i++)
+                if (!is_empty_bin(w, sh->bins_off + i * bin_bytes + sh->mutex_bytes))
+                        return false;
+        ret->held_bytes = n_active * w->tables.page_bytes;
+        return true;
+}
+
 /* The pages that it counts as active are those of its slabs and of its large blocks, which may have one more each. */
 static bool add_up(struct walk *w, const struct shape *sh, struct sums *ret) {
         uint64_t n_active, page = w->tables.page_bytes;
         size_t off = active_off(w, sh->layout, sh->mutex_bytes);
 
+        if (sh->lacks_figures)
+                return add_pages_alone(w, sh, ret);
         *ret = (struct sums){0};
         if (sh->bins_off <= off || !add_bins(w, sh, ret) || !add_large(w, sh, ret))
                 return false;
@@ -195,14 +231,15 @@ static bool read_image(struct walk *w, uint64_t at, uint32_t index, size_t n_byt
 /* ---- recognising ------------------------------------------------------------------------------------------- */
 
 /* One way of looking at an arena, and no other, must make sense of all of it. */
-static bool fit_shape(struct walk *w, uint32_t bins_off, unsigned *n_fits) {
+static bool fit_shape(struct walk *w, uint32_t bins_off, bool lacks_figures, unsigned *n_fits) {
         struct sums sums;
 
         for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
                 for (size_t k = 0; k < ARRAY_SIZE(mutexes); k++) {
-                        struct shape sh = {&layouts[i], mutexes[k], bins_off};
+                        struct shape sh = {&layouts[i], mutexes[k], bins_off, lacks_figures};
 
-                        if (!add_up(w, &sh, &sums) || sums.n_used_bins < MIN_USED_BINS)
+                        if (!add_up(w, &sh, &sums) ||
+                            (lacks_figures ? !sums.held_bytes : sums.n_used_bins < MIN_USED_BINS))
                                 continue;
                         w->shape = sh;
                         (*n_fits)++;
@@ -211,7 +248,7 @@ static bool fit_shape(struct walk *w, uint32_t bins_off, unsigned *n_fits) {
 }
 
 /* False: it has no base, so it never was an arena of this number. */
-static bool find_shape(struct walk *w, unsigned *ret_n_fits) {
+static bool find_shape(struct walk *w, bool lacks_figures, unsigned *ret_n_fits) {
         size_t end = MIN(w->image.n_bytes, (size_t)MAX_BINS_OFF);
         unsigned n_anchors = 0;
 
@@ -220,7 +257,7 @@ static bool find_shape(struct walk *w, unsigned *ret_n_fits) {
                 if (!is_base(w, image_word(&w->image, off)) || !image_word(&w->image, off + 8))
                         continue;
                 n_anchors++;
-                if (!fit_shape(w, (uint32_t)off + 16, ret_n_fits))
+                if (!fit_shape(w, (uint32_t)off + 16, lacks_figures, ret_n_fits))
                         return false;
         }
         return n_anchors > 0;
@@ -231,7 +268,9 @@ static bool find_first(struct walk *w, uint64_t at, unsigned n_tries) {
         unsigned n_fits;
 
         for (unsigned i = 0; i < n_tries; i++) {
-                if (!read_image(w, at, 0, n_bytes) || !find_shape(w, &n_fits))
+                if (!read_image(w, at, 0, n_bytes) || !find_shape(w, false, &n_fits))
+                        return false;
+                if (!n_fits && !find_shape(w, true, &n_fits))
                         return false;
                 if (n_fits == 1)
                         return true;
@@ -275,6 +314,7 @@ static bool read_arenas(struct walk *w, const uint64_t *table, unsigned n_tries,
         *ret = (struct jemalloc_found){.has_pages = true};
         if (!find_first(w, table[0], n_tries))
                 return false;
+        ret->lacks_figures = w->shape.lacks_figures;
         for (uint32_t i = 0; i < N_ARENAS; i++) {
                 if (!table[i])
                         continue;
@@ -326,7 +366,7 @@ static bool find_arenas(struct walk *w, const uint64_t *data, size_t n_words, un
         return first != 0;
 }
 
-bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+bool jemalloc_find(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct jemalloc_found *ret) {
         struct walk *w = calloc(1, sizeof(*w));
         bool has_tables, is_found;
@@ -345,4 +385,14 @@ bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
         memory_words_free(&w->words);
         free(w);
         return is_found;
+}
+
+bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct jemalloc_found *ret) {
+        bool is_found = jemalloc_find(m, data, n_words, ret);
+
+        if (is_found && !ret->lacks_figures)
+                return true;
+        *ret = (struct jemalloc_found){.is_busy = ret->is_busy, .lacks_figures = ret->lacks_figures};
+        return false;
 }

@@ -63,6 +63,8 @@ struct walk {
         struct heap_list list;           /* by address */
         VEC(struct memory_span) extents; /* in use, by address */
         uint64_t used_bytes, all_bytes;
+        uint64_t held_bytes; /* extents in use */
+        bool lacks_figures;  /* extents in use are all that can be compared */
 };
 
 struct extent {
@@ -129,7 +131,8 @@ static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
 static bool add_large(struct walk *w, const struct extent *e, unsigned class) {
         uint64_t bytes = w->tables.class_bytes[class];
 
-        if (bytes + e->addr % w->tables.page_bytes > e->size_bytes)
+        if (bytes + e->addr % w->tables.page_bytes > e->size_bytes ||
+            (w->lacks_figures && e->size_bytes - bytes > w->tables.page_bytes))
                 return false;
         add_block(w, e->addr, bytes);
         return true;
@@ -155,6 +158,7 @@ static bool add_extent(struct walk *w, const struct extent *e) {
                          state == STATE_DIRTY ? HEAP_FREE_DIRTY : HEAP_FREE_MUZZY);
         if (state != STATE_ACTIVE)
                 return true; /* kept for later */
+        w->held_bytes += e->size_bytes;
         vec_push(&w->extents,
                  (struct memory_span){e->addr & -w->tables.page_bytes,
                                       (e->addr & -w->tables.page_bytes) + e->size_bytes});
@@ -321,7 +325,7 @@ static bool walk_tree(struct walk *w, size_t root) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------- */
 
-static bool list_all(struct walk *w, const struct geometry *g, uint64_t used_bytes) {
+static bool list_all(struct walk *w, const struct geometry *g, const struct jemalloc_found *sums) {
         size_t root;
 
         geometry_set(w, g);
@@ -332,12 +336,14 @@ static bool list_all(struct walk *w, const struct geometry *g, uint64_t used_byt
                 UINT64_MAX; /* a leaf is read once, and its entry stands for memory that there is */
         for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
                 w->layout = &layouts[i];
-                w->used_bytes = 0;
+                w->used_bytes = w->held_bytes = 0;
                 vec_clear(&w->list.blocks);
                 vec_clear(&w->list.own);
                 vec_clear(&w->list.frees);
                 vec_clear(&w->extents);
-                if (walk_tree(w, root) && w->used_bytes == used_bytes)
+                if (walk_tree(w, root) &&
+                    (w->lacks_figures ? w->held_bytes == sums->held_bytes
+                                      : w->used_bytes == sums->used_bytes))
                         return true;
         }
         return false;
@@ -360,15 +366,16 @@ bool jemalloc_list(const struct memory *m, const uint64_t *data, size_t n_words,
 
         if (!w)
                 abort();
-        if (jemalloc_read(m, data, n_words, &found) &&
+        if (jemalloc_find(m, data, n_words, &found) &&
             jemalloc_tables_find(data, n_words, &w->tables)) {
                 w->words = (struct memory_words){.memory = m, .round = 1};
+                w->lacks_figures = found.lacks_figures;
                 w->data = data;
                 w->n_words = n_words;
                 w->page_bits = (unsigned)__builtin_ctzll(w->tables.page_bytes);
                 w->all_bytes = memory_all_bytes(m);
                 for (size_t i = 0; i < ARRAY_SIZE(geometries) && !is_told; i++)
-                        is_told = list_all(w, &geometries[i], found.used_bytes);
+                        is_told = list_all(w, &geometries[i], &found);
                 memory_words_free(&w->words);
         }
         if (is_told) {

@@ -37,7 +37,7 @@ static void read_object(const struct memory *m, const uint64_t *data, size_t n_w
                         struct other_heaps *ret) {
         struct jemalloc_found je;
         struct mimalloc_found mi;
-        bool has_jemalloc = jemalloc_read(m, data, n_words, &je) || je.is_busy;
+        bool has_jemalloc = jemalloc_find(m, data, n_words, &je) || je.is_busy;
         bool has_mimalloc = mimalloc_read(m, data, n_words, &mi) || mi.is_busy;
         size_t n = ret->list.blocks.n;
 
