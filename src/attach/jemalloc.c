@@ -161,7 +161,8 @@ static bool is_empty_bin(struct walk *w, size_t off) {
                 if (image_word(&w->image, off + i))
                         return false;
         slab = image_word(&w->image, off + sizeof(struct bin_figures));
-        return take_step(w) && (!slab || (slab % LINE_BYTES == 0 && memory_span_at(&w->words, slab)));
+        return take_step(w) &&
+               (!slab || (slab % LINE_BYTES == 0 && memory_span_at(&w->words, slab)));
 }
 
 /* All figures are there and 0, but for the pages. */
@@ -393,6 +394,7 @@ bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
 
         if (is_found && !ret->lacks_figures)
                 return true;
-        *ret = (struct jemalloc_found){.is_busy = ret->is_busy, .lacks_figures = ret->lacks_figures};
+        *ret = (struct jemalloc_found){.is_busy = ret->is_busy,
+                                       .lacks_figures = ret->lacks_figures};
         return false;
 }

@@ -341,9 +341,8 @@ static bool list_all(struct walk *w, const struct geometry *g, const struct jema
                 vec_clear(&w->list.own);
                 vec_clear(&w->list.frees);
                 vec_clear(&w->extents);
-                if (walk_tree(w, root) &&
-                    (w->lacks_figures ? w->held_bytes == sums->held_bytes
-                                      : w->used_bytes == sums->used_bytes))
+                if (walk_tree(w, root) && (w->lacks_figures ? w->held_bytes == sums->held_bytes
+                                                            : w->used_bytes == sums->used_bytes))
                         return true;
         }
         return false;

@@ -296,7 +296,7 @@ int main(void) {
                 cmocka_unit_test(test_whole),          cmocka_unit_test(test_other_pointer),
                 cmocka_unit_test(test_not_recognised), cmocka_unit_test(test_slabs),
                 cmocka_unit_test(test_unused),         cmocka_unit_test(test_change),
-                cmocka_unit_test(test_time_is_over), cmocka_unit_test(test_list_without_figures),
+                cmocka_unit_test(test_time_is_over),   cmocka_unit_test(test_list_without_figures),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

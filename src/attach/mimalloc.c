@@ -7,9 +7,10 @@
 #include "base/macros.h"
 
 enum {
-        N_SIZES = 73,     /* queues of a heap; two more are for other things */
-        QUEUE_WORDS = 3,  /* first and last page, bytes of their blocks */
-        HEAP_WORDS = 512, /* before and after the queues: where the rest of a heap is */
+        N_SIZES = 73,        /* queues of a heap; two more are for other things */
+        QUEUE_WORDS = 3,     /* first and last page, bytes of their blocks */
+        NEW_QUEUE_WORDS = 4, /* since 3.0: the number of pages before these */
+        HEAP_WORDS = 512,    /* before and after the queues: where the rest of a heap is */
         SLICE_BYTES = 65536,
         MAX_ENTRIES = 512,   /* slices in a segment that is not of one huge block */
         MAX_PAGE_BYTES = 96, /* what is known of a slice */
@@ -290,11 +291,11 @@ static bool tell_pages(struct walk *w, const uint64_t *heap, size_t n_words) {
 }
 
 /* Sizes in the queues of a heap: words, one to eight and then four to each doubling. */
-static bool is_queues(const uint64_t *at) {
+static bool is_queues(const uint64_t *at, size_t queue_words) {
         uint64_t words = 1, step = 1;
 
         for (unsigned i = 0; i < N_SIZES; i++) {
-                if (at[(size_t)i * QUEUE_WORDS + 2] != 8 * words)
+                if (at[i * queue_words + queue_words - 1] != 8 * words)
                         return false;
                 if (i == 0)
                         continue; /* the first two are the same */
@@ -303,6 +304,25 @@ static bool is_queues(const uint64_t *at) {
                 words += step;
         }
         return true;
+}
+
+/* One of them has a page: so the heap is in use. */
+static bool has_page(struct walk *w, const uint64_t *at, size_t queue_words) {
+        for (unsigned i = 0; i < N_SIZES; i++)
+                if (at[i * queue_words] && memory_span_at(&w->words, at[i * queue_words]))
+                        return true;
+        return false;
+}
+
+/* A heap of a version whose pages are somewhere else. */
+static bool has_new_heap(struct walk *w, const uint64_t *data, size_t n_words) {
+        const size_t n_queues = (size_t)N_SIZES * NEW_QUEUE_WORDS;
+
+        for (size_t i = 0; i + n_queues <= n_words; i++)
+                if (data[i + NEW_QUEUE_WORDS - 1] == 8 && is_queues(data + i, NEW_QUEUE_WORDS) &&
+                    has_page(w, data + i, NEW_QUEUE_WORDS))
+                        return true;
+        return false;
 }
 
 /* The queues of a heap are among the variables, and the cookie of its segments near them. */
@@ -315,12 +335,14 @@ static bool find_heap(struct walk *w, const uint64_t *data, size_t n_words,
                 size_t begin = i > HEAP_WORDS ? i - HEAP_WORDS : 0;
                 size_t end = MIN(i + n_queues + HEAP_WORDS, n_words);
 
-                if (data[i + 2] != 8 || !is_queues(data + i))
+                if (data[i + 2] != 8 || !is_queues(data + i, QUEUE_WORDS))
                         continue;
                 if (read_segments(w, data + begin, end - begin, all) && tell(w, ret))
                         return !w->page_fn || tell_pages(w, data + begin, end - begin);
                 ret->is_busy |= w->n_segments > 0;
+                ret->is_unknown |= !w->n_segments && has_page(w, data + i, QUEUE_WORDS);
         }
+        ret->is_unknown |= has_new_heap(w, data, n_words);
         return false;
 }
 

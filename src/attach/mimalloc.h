@@ -17,6 +17,7 @@ struct mimalloc_found {
                 used_bytes; /* of them: in blocks, those too that another thread has released and the owner has not taken back */
         uint32_t n_segments;
         bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
+        bool is_unknown; /* it has pages, and none of them are laid out as in a version that is known */
 };
 
 /* data: the variables of a program or a library. False: nothing is told. */

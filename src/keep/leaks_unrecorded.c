@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/macros.h"
 #include "base/units.h"
 #include "keep/json_sum.h"
 #include "keep/leak_summary.h"
@@ -59,6 +60,8 @@ static void add_sentence(struct str *to, const struct kept_leaks *l,
         uint64_t lost_blocks = l->sums.blocks[LEAK_DEFINITE] + l->sums.blocks[LEAK_INDIRECT];
         struct unit_text a, b;
 
+        if (o->unexplained)
+                str_addf(to, "Incomplete: %s. ", o->unexplained);
         str_addf(
                 to,
                 "%s (%d) is not being recorded, so these are the blocks of its malloc, without call paths: ",
@@ -132,6 +135,10 @@ static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks
         json_put_uint(&j, "unread_bytes", l->graph.heap.unread_bytes);
         json_put_uint(&j, "unknown_blocks", o->n_unknown_blocks);
         json_put_uint(&j, "unwalked_bytes", o->unwalked_bytes);
+        json_put_string(&j, "incomplete", o->unexplained ? o->unexplained : "");
+        json_put_uint(&j, "resident_bytes", o->anon_bytes);
+        json_put_uint(&j, "unexplained_bytes",
+                      o->anon_bytes - MIN(o->explained_bytes, o->anon_bytes));
         json_put_uint(&j, "looks", o->n_looks);
         json_put_sum(&j, "left_out", o->moving_bytes, o->n_moving_blocks);
         json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);

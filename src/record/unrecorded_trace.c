@@ -17,6 +17,7 @@
 #include "record/elf_id.h"
 #include "record/proc.h"
 #include "record/unrecorded_threads.h"
+#include "trace/limit.h"
 #include "trace/writer.h"
 
 enum { MAX_VARIABLES = 32768, PAGE_BYTES = 4096, MAX_HEADERS = 64 };
@@ -166,6 +167,19 @@ static int write_graph(struct trace_writer *w, struct heap_graph *h, uint32_t pr
         return is_there ? 0 : err_set(reterr, -ENOSPC, "no memory for the graph");
 }
 
+static void add_unexplained(struct trace_writer *w, pid_t pid, const struct unrecorded *what) {
+        char text[300], note[400];
+
+        if (!unrecorded_is_unexplained(what, text, sizeof(text)))
+                return;
+        trace_limit_write(&(struct trace_limit){.kind = LIMIT_UNSEEN,
+                                                .pid = (uint32_t)pid,
+                                                .bytes = what->anon_bytes - what->explained_bytes,
+                                                .text = text},
+                          note, sizeof(note));
+        trace_put_note(w, 0, note);
+}
+
 int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *reterr) {
         _cleanup_(trace_writer_freep) struct trace_writer *w = NULL;
         struct heap_graph h = {0};
@@ -197,6 +211,7 @@ int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *ret
                                                                        .args = args,
                                                                        .exe = what.name});
                 if (why >= 0) {
+                        add_unexplained(w, pid, &what);
                         add_places(w, pid, &h);
                         r = write_graph(w, &h, process, reterr);
                 }
