@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/jemalloc_pages.h"
+#include "attach/layouts.h"
 #include "base/macros.h"
 
 enum {
@@ -23,20 +24,6 @@ enum {
 
 /* ---- arenas ------------------------------------------------------------------------------------------------ */
 
-/* struct arena_s up to its bins, by version; what else is in it is of no interest. A mutex differs by machine. */
-struct layout {
-        uint16_t large_off;    /* of the figures of the first large class */
-        uint16_t n_mutexes;    /* between those of the last one and the number of active pages */
-        uint16_t active_bytes; /* and what else is between them */
-        uint16_t figures_off;  /* of a bin, behind its mutex */
-        uint16_t bin_bytes;    /* beside its mutex */
-};
-
-static const struct layout layouts[] = {
-        {976, 2, 48, 0, 112},  /* 5.3.0 */
-        {768, 1, 56, 24, 168}, /* 5.2.1 */
-};
-
 static const uint16_t mutexes[] = {120, 112}; /* bytes: aarch64, x86_64 */
 
 /* A large class's. What is in use is not kept: it comes out as a difference. */
@@ -50,7 +37,7 @@ struct bin_figures {
 };
 
 struct shape {
-        const struct layout *layout;
+        const struct jemalloc_layout *layout;
         uint32_t mutex_bytes;
         uint32_t bins_off;
         bool lacks_figures; /* built without statistics: active pages are all it counts */
@@ -130,7 +117,7 @@ static size_t n_large_of(const struct walk *w) {
         return w->tables.n_classes - w->tables.n_small;
 }
 
-static size_t active_off(const struct walk *w, const struct layout *l, uint32_t mutex_bytes) {
+static size_t active_off(const struct walk *w, const struct jemalloc_layout *l, uint32_t mutex_bytes) {
         return l->large_off + n_large_of(w) * sizeof(struct large_figures) + l->active_bytes +
                (size_t)l->n_mutexes * mutex_bytes;
 }
@@ -233,11 +220,12 @@ static bool read_image(struct walk *w, uint64_t at, uint32_t index, size_t n_byt
 
 /* One way of looking at an arena, and no other, must make sense of all of it. */
 static bool fit_shape(struct walk *w, uint32_t bins_off, bool lacks_figures, unsigned *n_fits) {
+        const struct layouts *known = layouts_known();
         struct sums sums;
 
-        for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+        for (size_t i = 0; i < known->n_jemalloc; i++)
                 for (size_t k = 0; k < ARRAY_SIZE(mutexes); k++) {
-                        struct shape sh = {&layouts[i], mutexes[k], bins_off, lacks_figures};
+                        struct shape sh = {&known->jemalloc[i], mutexes[k], bins_off, lacks_figures};
 
                         if (!add_up(w, &sh, &sums) ||
                             (lacks_figures ? !sums.held_bytes : sums.n_used_bins < MIN_USED_BINS))
@@ -287,7 +275,7 @@ static bool read_pages(struct walk *w, struct sums *ret) {
                                        .base = image_word(&w->image, w->shape.bins_off - 16),
                                        .mutex_bytes = w->shape.mutex_bytes};
 
-        return w->shape.layout == &layouts[0] &&
+        return w->shape.layout->has_page_sums &&
                jemalloc_pages_read(&w->words, &w->tables, &image, &ret->pages);
 }
 
@@ -302,7 +290,7 @@ static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums 
                 if (!add_up(w, &w->shape, ret))
                         continue;
                 ret->has_pages = read_pages(w, ret);
-                if (ret->has_pages || w->shape.layout != &layouts[0] || i + 1 >= N_PAGE_TRIES)
+                if (ret->has_pages || !w->shape.layout->has_page_sums || i + 1 >= N_PAGE_TRIES)
                         return true;
         }
         return false;

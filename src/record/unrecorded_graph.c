@@ -8,6 +8,7 @@
 
 #include "attach/frozen.h"
 #include "attach/frozen_check.h"
+#include "attach/layouts.h"
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
@@ -112,7 +113,7 @@ static void take_threads(struct parts *p, const struct frozen *f) {
 /* -EAGAIN: another moment may do. */
 static int take_parts(struct parts *p, const struct frozen *f, pid_t pid, struct unrecorded *what,
                       struct err *reterr) {
-        const char *missing;
+        const char *missing, *unread = layouts_known()->unread;
         bool has_libc, has_others;
 
         what->explained_bytes = 0;
@@ -122,8 +123,9 @@ static int take_parts(struct parts *p, const struct frozen *f, pid_t pid, struct
         if (missing)
                 return err_set(
                         reterr, -EAGAIN,
-                        "process %d (%s) allocates with %s, whose blocks silt cannot list: record it with 'silt attach %d'",
-                        (int)pid, what->name, missing, (int)pid);
+                        "process %d (%s) allocates with %s, whose blocks silt cannot list%s%s%s: record it with 'silt attach %d'",
+                        (int)pid, what->name, missing, unread[0] ? " (" : "", unread,
+                        unread[0] ? " is no layout of an allocator)" : "", (int)pid);
         if (!has_libc && !has_others)
                 return err_set(
                         reterr, -ENOTSUP,
