@@ -26,10 +26,8 @@ enum {
 
 static const uint16_t mutexes[] = {120, 112}; /* bytes: aarch64, x86_64 */
 
-/* A large class's. What is in use is not kept: it comes out as a difference. */
-struct large_figures {
-        uint64_t n_allocs, n_frees, n_requests, n_fills, n_flushes, n_in_use;
-};
+/* Words of a large class's figures; other words follow. What is in use is not kept, and the last word is 0: it comes out as a difference. */
+enum { LARGE_ALLOCS, LARGE_FREES, LARGE_SUM };
 
 struct bin_figures {
         uint64_t n_allocs, n_frees, n_requests, n_in_use, n_fills, n_flushes;
@@ -39,6 +37,7 @@ struct bin_figures {
 struct shape {
         const struct jemalloc_layout *layout;
         uint32_t mutex_bytes;
+        uint32_t base_off; /* of the pointer at its base */
         uint32_t bins_off;
         bool lacks_figures; /* built without statistics: active pages are all it counts */
 };
@@ -118,23 +117,28 @@ static size_t n_large_of(const struct walk *w) {
 }
 
 static size_t active_off(const struct walk *w, const struct jemalloc_layout *l, uint32_t mutex_bytes) {
-        return l->large_off + n_large_of(w) * sizeof(struct large_figures) + l->active_bytes +
+        return l->large_off + n_large_of(w) * l->large_bytes + l->active_bytes +
                (size_t)l->n_mutexes * mutex_bytes;
 }
 
 static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
-        size_t off = sh->layout->large_off;
+        const struct jemalloc_layout *l = sh->layout;
+        size_t off = l->large_off;
 
-        for (size_t i = 0; i < n_large_of(w); i++, off += sizeof(struct large_figures)) {
-                uint64_t bytes = w->tables.class_bytes[w->tables.n_small + i], n;
-                struct large_figures l;
+        for (size_t i = 0; i < n_large_of(w); i++, off += l->large_bytes) {
+                uint64_t bytes = w->tables.class_bytes[w->tables.n_small + i], n, sum;
 
-                memcpy(&l, w->image.bytes + off, sizeof(l));
-                n = l.n_allocs - l.n_frees; /* far too many if more came back */
-                if (!take_step(w) || l.n_in_use || n > w->all_bytes / bytes)
+                /* far too many if more came back */
+                n = image_word(&w->image, off + LARGE_ALLOCS * 8) -
+                    image_word(&w->image, off + LARGE_FREES * 8);
+                if (!take_step(w) || image_word(&w->image, off + l->large_bytes - 8) ||
+                    n > w->all_bytes / MIN(bytes, w->tables.class_bytes[w->tables.n_small]))
                         return false;
-                to->held_bytes += n * bytes;
-                to->used_bytes += n * bytes;
+                sum = l->has_large_sums ? image_word(&w->image, off + LARGE_SUM * 8) : n * bytes;
+                if (sum > w->all_bytes || sum / bytes > n || (!l->has_large_sums && n && sum / n != bytes))
+                        return false;
+                to->held_bytes += sum;
+                to->used_bytes += sum;
                 to->n_large += n;
         }
         return true;
@@ -164,7 +168,7 @@ static bool add_pages_alone(struct walk *w, const struct shape *sh, struct sums 
             n_active > w->all_bytes / w->tables.page_bytes)
                 return false;
         for (size_t i = sh->layout->large_off;
-             i < sh->layout->large_off + n_large_of(w) * sizeof(struct large_figures); i += 8)
+             i < sh->layout->large_off + n_large_of(w) * sh->layout->large_bytes; i += 8)
                 if (image_word(&w->image, i))
                         return false;
         for (uint32_t i = 0; i < w->tables.n_bins; i++)
@@ -219,13 +223,16 @@ static bool read_image(struct walk *w, uint64_t at, uint32_t index, size_t n_byt
 /* ---- recognising ------------------------------------------------------------------------------------------- */
 
 /* One way of looking at an arena, and no other, must make sense of all of it. */
-static bool fit_shape(struct walk *w, uint32_t bins_off, bool lacks_figures, unsigned *n_fits) {
+static bool fit_shape(struct walk *w, uint32_t base_off, bool lacks_figures, unsigned *n_fits) {
         const struct layouts *known = layouts_known();
         struct sums sums;
 
         for (size_t i = 0; i < known->n_jemalloc; i++)
                 for (size_t k = 0; k < ARRAY_SIZE(mutexes); k++) {
-                        struct shape sh = {&known->jemalloc[i], mutexes[k], bins_off, lacks_figures};
+                        const struct jemalloc_layout *l = &known->jemalloc[i];
+                        struct shape sh = {l, mutexes[k], base_off,
+                                           ALIGN_UP(base_off + l->base_bytes, l->bins_align_bytes),
+                                           lacks_figures};
 
                         if (!add_up(w, &sh, &sums) ||
                             (lacks_figures ? !sums.held_bytes : sums.n_used_bins < MIN_USED_BINS))
@@ -246,7 +253,7 @@ static bool find_shape(struct walk *w, bool lacks_figures, unsigned *ret_n_fits)
                 if (!is_base(w, image_word(&w->image, off)) || !image_word(&w->image, off + 8))
                         continue;
                 n_anchors++;
-                if (!fit_shape(w, (uint32_t)off + 16, lacks_figures, ret_n_fits))
+                if (!fit_shape(w, (uint32_t)off, lacks_figures, ret_n_fits))
                         return false;
         }
         return n_anchors > 0;
@@ -272,7 +279,7 @@ static bool read_pages(struct walk *w, struct sums *ret) {
                                        .active_off =
                                                active_off(w, w->shape.layout, w->shape.mutex_bytes),
                                        .bins_off = w->shape.bins_off,
-                                       .base = image_word(&w->image, w->shape.bins_off - 16),
+                                       .base = image_word(&w->image, w->shape.base_off),
                                        .mutex_bytes = w->shape.mutex_bytes};
 
         return w->shape.layout->has_page_sums &&
@@ -285,7 +292,7 @@ static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums 
 
         for (unsigned i = 0; i < N_TRIES; i++) {
                 if (!read_image(w, at, index, n_bytes) || w->image.n_bytes != n_bytes ||
-                    !is_base(w, image_word(&w->image, w->shape.bins_off - 16)))
+                    !is_base(w, image_word(&w->image, w->shape.base_off)))
                         return false;
                 if (!add_up(w, &w->shape, ret))
                         continue;

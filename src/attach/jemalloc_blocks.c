@@ -52,6 +52,7 @@ struct walk {
         VEC(struct memory_span) extents; /* in use, by address */
         uint64_t used_bytes, all_bytes;
         uint64_t held_bytes; /* extents in use */
+        uint64_t pad_bytes;  /* of a large block, where its extent alone says how large it is */
         bool lacks_figures;  /* extents in use are all that can be compared */
 };
 
@@ -119,6 +120,15 @@ static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
 static bool add_large(struct walk *w, const struct extent *e, unsigned class) {
         uint64_t bytes = w->tables.class_bytes[class];
 
+        if (w->layout->has_large_sums) {
+                uint64_t most = bytes, least = w->tables.class_bytes[class - 1];
+
+                bytes = e->size_bytes - w->pad_bytes;
+                if (bytes <= least || bytes > most || e->addr % w->tables.page_bytes > w->pad_bytes)
+                        return false;
+                add_block(w, e->addr, bytes);
+                return true;
+        }
         if (bytes + e->addr % w->tables.page_bytes > e->size_bytes ||
             (w->lacks_figures && e->size_bytes - bytes > w->tables.page_bytes))
                 return false;
@@ -318,6 +328,16 @@ static bool has_same_extents(const struct jemalloc_layout *a, const struct jemal
         return a->extent_addr_off == b->extent_addr_off && a->extent_size_off == b->extent_size_off;
 }
 
+static bool adds_up(struct walk *w, size_t root, const struct jemalloc_found *sums) {
+        w->used_bytes = w->held_bytes = 0;
+        vec_clear(&w->list.blocks);
+        vec_clear(&w->list.own);
+        vec_clear(&w->list.frees);
+        vec_clear(&w->extents);
+        return walk_tree(w, root) && (w->lacks_figures ? w->held_bytes == sums->held_bytes
+                                                       : w->used_bytes == sums->used_bytes);
+}
+
 static bool list_all(struct walk *w, const struct geometry *g, const struct jemalloc_found *sums) {
         const struct jemalloc_layout *l = layouts_known()->jemalloc;
         bool has_root = false;
@@ -334,14 +354,11 @@ static bool list_all(struct walk *w, const struct geometry *g, const struct jema
                         continue;
                 /* a leaf is read once, and its entry stands for memory that there is */
                 w->n_bytes_left = UINT64_MAX;
-                w->used_bytes = w->held_bytes = 0;
-                vec_clear(&w->list.blocks);
-                vec_clear(&w->list.own);
-                vec_clear(&w->list.frees);
-                vec_clear(&w->extents);
-                if (walk_tree(w, root) &&
-                    (w->lacks_figures ? w->held_bytes == sums->held_bytes
-                                      : w->used_bytes == sums->used_bytes))
+                w->pad_bytes = w->tables.page_bytes;
+                if (adds_up(w, root, sums))
+                        return true;
+                w->pad_bytes = 0;
+                if (l[i].has_large_sums && adds_up(w, root, sums))
                         return true;
         }
         return false;

@@ -12,7 +12,7 @@
 #include "attach/builtin_layouts.h"
 #include "base/macros.h"
 
-enum { MAX_FILE_BYTES = 4096, MAX_FIELDS = 16 };
+enum { MAX_FILE_BYTES = 4096, MAX_FIELDS = 24 };
 
 struct field {
         const char *name;
@@ -24,8 +24,12 @@ struct field {
 
 static const struct field jemalloc_fields[] = {
         FIELD(jemalloc_layout, large_off, 64, 65536),
+        FIELD(jemalloc_layout, large_bytes, 24, 96),
+        FIELD(jemalloc_layout, has_large_sums, 0, 1),
         FIELD(jemalloc_layout, n_mutexes, 0, 16),
         FIELD(jemalloc_layout, active_bytes, 0, 4096),
+        FIELD(jemalloc_layout, base_bytes, 16, 256),
+        FIELD(jemalloc_layout, bins_align_bytes, 8, 64),
         FIELD(jemalloc_layout, figures_off, 0, 64),
         FIELD(jemalloc_layout, bin_bytes, 88, 168),
         FIELD(jemalloc_layout, has_page_sums, 0, 1),
@@ -149,7 +153,8 @@ static bool fits_mimalloc_map(const struct mimalloc_map_layout *l) {
 }
 
 static bool fits_jemalloc(const struct jemalloc_layout *l) {
-        return l->large_off % 8 == 0 && l->active_bytes % 8 == 0 && l->figures_off % 8 == 0 &&
+        return l->large_off % 8 == 0 && l->large_bytes % 8 == 0 && l->base_bytes % 8 == 0 &&
+               (l->bins_align_bytes & (l->bins_align_bytes - 1)) == 0 && l->active_bytes % 8 == 0 && l->figures_off % 8 == 0 &&
                l->bin_bytes % 8 == 0 && l->figures_off + 88 <= l->bin_bytes &&
                l->extent_addr_off % 8 == 0 && l->extent_size_off % 8 == 0 &&
                l->extent_bitmap_off % 8 == 0;

@@ -13,8 +13,12 @@ struct jemalloc_layout {
         char version[LAYOUT_VERSION_BYTES];
         /* struct arena_s up to its bins; what else is in it is of no interest. A mutex differs by machine. */
         uint32_t large_off;    /* of the figures of the first large class */
+        uint32_t large_bytes;  /* from one class to the next */
+        uint32_t has_large_sums; /* the bytes of its blocks, which are of any number of pages: else they are the class's */
         uint32_t n_mutexes;    /* between those of the last one and the number of active pages */
         uint32_t active_bytes; /* and what else is between them */
+        uint32_t base_bytes;   /* from the pointer at its base to where bins may begin, */
+        uint32_t bins_align_bytes; /* at a multiple of this */
         uint32_t figures_off;  /* of a bin, behind its mutex */
         uint32_t bin_bytes;    /* beside its mutex */
         uint32_t has_page_sums; /* what is in no block is told too */
