@@ -117,8 +117,10 @@ static size_t n_large_of(const struct walk *w) {
 }
 
 static size_t active_off(const struct walk *w, const struct jemalloc_layout *l, uint32_t mutex_bytes) {
-        return l->large_off + n_large_of(w) * l->large_bytes + l->active_bytes +
-               (size_t)l->n_mutexes * mutex_bytes;
+        size_t before = l->large_off + n_large_of(w) * l->large_bytes + l->active_bytes - 8 +
+                        (size_t)l->n_mutexes * mutex_bytes;
+
+        return ALIGN_UP(before, (size_t)l->shard_align_bytes) + 8;
 }
 
 static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {

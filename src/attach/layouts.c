@@ -27,7 +27,8 @@ static const struct field jemalloc_fields[] = {
         FIELD(jemalloc_layout, large_bytes, 24, 96),
         FIELD(jemalloc_layout, has_large_sums, 0, 1),
         FIELD(jemalloc_layout, n_mutexes, 0, 16),
-        FIELD(jemalloc_layout, active_bytes, 0, 4096),
+        FIELD(jemalloc_layout, active_bytes, 8, 4096),
+        FIELD(jemalloc_layout, shard_align_bytes, 8, 64),
         FIELD(jemalloc_layout, base_bytes, 16, 256),
         FIELD(jemalloc_layout, bins_align_bytes, 8, 64),
         FIELD(jemalloc_layout, figures_off, 0, 64),
@@ -154,6 +155,7 @@ static bool fits_mimalloc_map(const struct mimalloc_map_layout *l) {
 
 static bool fits_jemalloc(const struct jemalloc_layout *l) {
         return l->large_off % 8 == 0 && l->large_bytes % 8 == 0 && l->base_bytes % 8 == 0 &&
+               (l->shard_align_bytes & (l->shard_align_bytes - 1)) == 0 &&
                (l->bins_align_bytes & (l->bins_align_bytes - 1)) == 0 && l->active_bytes % 8 == 0 && l->figures_off % 8 == 0 &&
                l->bin_bytes % 8 == 0 && l->figures_off + 88 <= l->bin_bytes &&
                l->extent_addr_off % 8 == 0 && l->extent_size_off % 8 == 0 &&

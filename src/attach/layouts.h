@@ -16,7 +16,8 @@ struct jemalloc_layout {
         uint32_t large_bytes;  /* from one class to the next */
         uint32_t has_large_sums; /* the bytes of its blocks, which are of any number of pages: else they are the class's */
         uint32_t n_mutexes;    /* between those of the last one and the number of active pages */
-        uint32_t active_bytes; /* and what else is between them */
+        uint32_t active_bytes; /* and what else is between them, a word of it behind */
+        uint32_t shard_align_bytes; /* what is a multiple of this */
         uint32_t base_bytes;   /* from the pointer at its base to where bins may begin, */
         uint32_t bins_align_bytes; /* at a multiple of this */
         uint32_t figures_off;  /* of a bin, behind its mutex */
