@@ -116,7 +116,8 @@ static size_t n_large_of(const struct walk *w) {
         return w->tables.n_classes - w->tables.n_small;
 }
 
-static size_t active_off(const struct walk *w, const struct jemalloc_layout *l, uint32_t mutex_bytes) {
+static size_t active_off(const struct walk *w, const struct jemalloc_layout *l,
+                         uint32_t mutex_bytes) {
         size_t before = l->large_off + n_large_of(w) * l->large_bytes + l->active_bytes - 8 +
                         (size_t)l->n_mutexes * mutex_bytes;
 
@@ -137,7 +138,8 @@ static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
                     n > w->all_bytes / MIN(bytes, w->tables.class_bytes[w->tables.n_small]))
                         return false;
                 sum = l->has_large_sums ? image_word(&w->image, off + LARGE_SUM * 8) : n * bytes;
-                if (sum > w->all_bytes || sum / bytes > n || (!l->has_large_sums && n && sum / n != bytes))
+                if (sum > w->all_bytes || sum / bytes > n ||
+                    (!l->has_large_sums && n && sum / n != bytes))
                         return false;
                 to->held_bytes += sum;
                 to->used_bytes += sum;

@@ -12,7 +12,7 @@
 enum {
         BASE_BYTES = 2 << 20,    /* what it knows is in pieces of that size, at multiples of it */
         EXTENT_ALIGN_BYTES = 64, /* so the lowest bits of a pointer to one say other things */
-        ARENA_BITS = 12, /* the lowest of its first word */
+        ARENA_BITS = 12,         /* the lowest of its first word */
         STATE_ACTIVE = 0,
         STATE_DIRTY = 1,
         STATE_MUZZY = 2,         /* then what has no memory any more */

@@ -16,11 +16,12 @@ enum { MAX_FILE_BYTES = 4096, MAX_FIELDS = 24 };
 
 struct field {
         const char *name;
-        size_t at;          /* in the structure */
+        size_t at; /* in the structure */
         uint32_t min, max;
 };
 
-#define FIELD(type, member, min, max) {#member, offsetof(struct type, member), min, max}
+#define FIELD(type, member, min, max)                                                              \
+        { #member, offsetof(struct type, member), min, max }
 
 static const struct field jemalloc_fields[] = {
         FIELD(jemalloc_layout, large_off, 64, 65536),
@@ -156,10 +157,10 @@ static bool fits_mimalloc_map(const struct mimalloc_map_layout *l) {
 static bool fits_jemalloc(const struct jemalloc_layout *l) {
         return l->large_off % 8 == 0 && l->large_bytes % 8 == 0 && l->base_bytes % 8 == 0 &&
                (l->shard_align_bytes & (l->shard_align_bytes - 1)) == 0 &&
-               (l->bins_align_bytes & (l->bins_align_bytes - 1)) == 0 && l->active_bytes % 8 == 0 && l->figures_off % 8 == 0 &&
-               l->bin_bytes % 8 == 0 && l->figures_off + 88 <= l->bin_bytes &&
-               l->extent_addr_off % 8 == 0 && l->extent_size_off % 8 == 0 &&
-               l->extent_bitmap_off % 8 == 0;
+               (l->bins_align_bytes & (l->bins_align_bytes - 1)) == 0 && l->active_bytes % 8 == 0 &&
+               l->figures_off % 8 == 0 && l->bin_bytes % 8 == 0 &&
+               l->figures_off + 88 <= l->bin_bytes && l->extent_addr_off % 8 == 0 &&
+               l->extent_size_off % 8 == 0 && l->extent_bitmap_off % 8 == 0;
 }
 
 bool layouts_add(struct layouts *l, const char *text) {
@@ -189,7 +190,8 @@ bool layouts_add(struct layouts *l, const char *text) {
         if (!strcmp(kind, "mimalloc-map") && l->n_mimalloc_map < LAYOUTS_MAX) {
                 struct mimalloc_map_layout one = {0};
 
-                if (!read_fields(text, mimalloc_map_fields, ARRAY_SIZE(mimalloc_map_fields), &one) ||
+                if (!read_fields(text, mimalloc_map_fields, ARRAY_SIZE(mimalloc_map_fields),
+                                 &one) ||
                     !fits_mimalloc_map(&one))
                         return false;
                 l->mimalloc_map[l->n_mimalloc_map++] = one;

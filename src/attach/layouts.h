@@ -12,19 +12,21 @@ enum { LAYOUTS_MAX = 16, LAYOUT_VERSION_BYTES = 24, LAYOUT_MAX_PAGE_BYTES = 192 
 struct jemalloc_layout {
         char version[LAYOUT_VERSION_BYTES];
         /* struct arena_s up to its bins; what else is in it is of no interest. A mutex differs by machine. */
-        uint32_t large_off;    /* of the figures of the first large class */
-        uint32_t large_bytes;  /* from one class to the next */
-        uint32_t has_large_sums; /* the bytes of its blocks, which are of any number of pages: else they are the class's */
+        uint32_t large_off;   /* of the figures of the first large class */
+        uint32_t large_bytes; /* from one class to the next */
+        uint32_t
+                has_large_sums; /* the bytes of its blocks, which are of any number of pages: else they are the class's */
         uint32_t n_mutexes;    /* between those of the last one and the number of active pages */
         uint32_t active_bytes; /* and what else is between them, a word of it behind */
         uint32_t shard_align_bytes; /* what is a multiple of this */
-        uint32_t base_bytes;   /* from the pointer at its base to where bins may begin, */
-        uint32_t bins_align_bytes; /* at a multiple of this */
-        uint32_t figures_off;  /* of a bin, behind its mutex */
-        uint32_t bin_bytes;    /* beside its mutex */
-        uint32_t has_page_sums; /* what is in no block is told too */
+        uint32_t base_bytes;        /* from the pointer at its base to where bins may begin, */
+        uint32_t bins_align_bytes;  /* at a multiple of this */
+        uint32_t figures_off;       /* of a bin, behind its mutex */
+        uint32_t bin_bytes;         /* beside its mutex */
+        uint32_t has_page_sums;     /* what is in no block is told too */
         uint32_t extent_addr_off, extent_size_off, extent_bitmap_off;
-        uint32_t slab_bit, state_bit, n_state_bits, class_bit, free_bit; /* of an extent's first word */
+        uint32_t slab_bit, state_bit, n_state_bits, class_bit,
+                free_bit; /* of an extent's first word */
 };
 
 enum { LAYOUT_N_FREE = 3 }; /* lists of free blocks: ready, released by its thread, by others */
@@ -46,7 +48,8 @@ struct mimalloc_layout {
 /* 3.x: a map leads from addresses to pages, whose numbers have two bytes each. */
 struct mimalloc_map_layout {
         char version[LAYOUT_VERSION_BYTES];
-        uint32_t slice_bits, map_bits; /* of an address: within a slice; which entry of a part of the map */
+        uint32_t slice_bits,
+                map_bits; /* of an address: within a slice; which entry of a part of the map */
         uint32_t page_bytes;
         uint32_t used_off, n_ever_off, n_room_off;
         uint32_t free_offs[LAYOUT_N_FREE];

@@ -19,8 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         text[n] = '\0';
         if (layouts_add(&l, text) != (l.n_jemalloc + l.n_mimalloc + l.n_mimalloc_map == 1))
                 abort();
-        if (l.n_mimalloc && (l.mimalloc[0].used_off + l.mimalloc[0].used_bytes > l.mimalloc[0].page_bytes ||
-                             l.mimalloc[0].page_bytes > LAYOUT_MAX_PAGE_BYTES))
+        if (l.n_mimalloc &&
+            (l.mimalloc[0].used_off + l.mimalloc[0].used_bytes > l.mimalloc[0].page_bytes ||
+             l.mimalloc[0].page_bytes > LAYOUT_MAX_PAGE_BYTES))
                 abort();
         if (l.n_mimalloc_map && l.mimalloc_map[0].first_off + 8 > l.mimalloc_map[0].page_bytes)
                 abort();

@@ -12,9 +12,10 @@
 #include "attach/layouts.h"
 #include "base/macros.h"
 
-static const char good[] = "# a version of tomorrow\nallocator mimalloc-map\nversion 3.9\nslice_bits 16\n\nmap_bits 13\n"
-                           "page_bytes 128\nfree_off 8\nused_off 16\nn_ever_off 18\nn_room_off 20\nfreed_off 24\n"
-                           "freed_by_others_off 32\nsize_off 40\nfirst_off 48\n";
+static const char good[] =
+        "# a version of tomorrow\nallocator mimalloc-map\nversion 3.9\nslice_bits 16\n\nmap_bits 13\n"
+        "page_bytes 128\nfree_off 8\nused_off 16\nn_ever_off 18\nn_room_off 20\nfreed_off 24\n"
+        "freed_by_others_off 32\nsize_off 40\nfirst_off 48\n";
 
 static void test_known(void **state) {
         const struct layouts *l = layouts_known();
@@ -51,8 +52,8 @@ static void test_refuses(void **state) {
                 {"used_off 16", "used_off"},
                 {"used_off 16", "used_off 16x"},
                 {"used_off 16", "used_off -16"},
-                {"used_off 16", "used_off 15"},   /* not aligned */
-                {"used_off 16", "used_off 128"},  /* behind the end */
+                {"used_off 16", "used_off 15"},  /* not aligned */
+                {"used_off 16", "used_off 128"}, /* behind the end */
                 {"used_off 16", "unused_off 16"},
                 {"free_off 8", "free_off 124"},
                 {"free_off 8", "free_off 8\nfree_off 8"},

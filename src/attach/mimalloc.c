@@ -13,7 +13,7 @@ enum {
         NEW_QUEUE_WORDS = 4, /* since 3.0: the number of pages before these */
         HEAP_WORDS = 512,    /* before and after the queues: where the rest of a heap is */
         SLICE_BYTES = 65536,
-        MAX_ENTRIES = 512,   /* slices in a segment that is not of one huge block */
+        MAX_ENTRIES = 512, /* slices in a segment that is not of one huge block */
         MAX_IMAGE_BYTES = 512 + (MAX_ENTRIES + 1) * LAYOUT_MAX_PAGE_BYTES,
         MAX_PLACES = 1 << 18, /* where segments may be */
         MAX_INFO_SLICES = 8,
@@ -81,8 +81,8 @@ static void tell_page(const struct walk *w, const struct mimalloc_layout *l, siz
 }
 
 /* A page has so many blocks, of which so many were ever used, of which so many are. */
-static bool add_page(const struct walk *w, const struct mimalloc_layout *l, size_t off, uint64_t n_slices,
-                     struct sums *to) {
+static bool add_page(const struct walk *w, const struct mimalloc_layout *l, size_t off,
+                     uint64_t n_slices, struct sums *to) {
         uint64_t n_used = number_at(w, off + l->used_off, l->used_bytes);
         uint64_t bytes = number_at(w, off + l->size_off, l->size_bytes);
         uint64_t n_ever = number_at(w, off + 10, 2), n_room = number_at(w, off + 12, 2);
@@ -127,8 +127,8 @@ static bool add_slices(const struct walk *w, const struct mimalloc_layout *l,
         return at == f->n_slices;
 }
 
-static bool add_segment(const struct walk *w, const struct mimalloc_layout *l, uint64_t at, uint64_t cookie,
-                        struct sums *to, uint64_t *ret_n_slices) {
+static bool add_segment(const struct walk *w, const struct mimalloc_layout *l, uint64_t at,
+                        uint64_t cookie, struct sums *to, uint64_t *ret_n_slices) {
         uint64_t n_pages = number_at(w, l->cookie_off - 8, 8);
         struct segment_figures f;
 

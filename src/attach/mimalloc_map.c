@@ -81,8 +81,7 @@ static bool mark_list(struct walk *w, const struct page *p, uint64_t at, uint32_
 }
 
 static void add_own(struct walk *w, uint64_t at) {
-        struct memory_span *last =
-                w->list->own.n ? &w->list->own.items[w->list->own.n - 1] : NULL;
+        struct memory_span *last = w->list->own.n ? &w->list->own.items[w->list->own.n - 1] : NULL;
         uint64_t end = at + w->layout->page_bytes;
 
         if (last && at >= last->begin && at <= last->end + JOIN_BYTES)
@@ -182,8 +181,8 @@ static bool walk_map(struct walk *w, uint64_t at) {
 
 /* Through the map one comes from the page's first block back to the page. */
 static bool is_map(struct walk *w, uint64_t at, const struct page *p) {
-        uint64_t slice = p->first >> w->layout->slice_bits,
-                 upper = slice >> w->layout->map_bits, part, to;
+        uint64_t slice = p->first >> w->layout->slice_bits, upper = slice >> w->layout->map_bits,
+                 part, to;
 
         return at % 4096 == 0 && memory_word(&w->words, at + upper * 8, &part) && part % 8 == 0 &&
                memory_word(&w->words,

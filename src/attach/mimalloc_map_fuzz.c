@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 const struct heap_block *b = &list.blocks.items[i];
 
                 bytes += b->size_bytes;
-                if (b->address < MM_BASE || b->address > MM_END || b->size_bytes > MM_END - b->address)
+                if (b->address < MM_BASE || b->address > MM_END ||
+                    b->size_bytes > MM_END - b->address)
                         abort();
         }
         if (bytes > MM_END - MM_BASE)

@@ -37,17 +37,17 @@ static void test_refuses(void **state) {
         const struct {
                 uint64_t *word, by;
         } breaks[] = {
-                {&mm_page(&fake, 0)[2], 1},                      /* one more in use */
-                {&mm_page(&fake, 0)[2], 1 << 16},                /* one more was ever used */
+                {&mm_page(&fake, 0)[2], 1},                       /* one more in use */
+                {&mm_page(&fake, 0)[2], 1 << 16},                 /* one more was ever used */
                 {&mm_page(&fake, 1)[2], (uint64_t)0 - (1 << 16)}, /* fewer were than are */
                 {&mm_page(&fake, 2)[2], (uint64_t)0 - (UINT64_C(1) << 32)}, /* no room */
-                {&mm_page(&fake, 0)[1], 8},                      /* a list leads into a block */
-                {&mm_page(&fake, 0)[1], 64 * 64},                /* behind the last */
-                {&mm_page(&fake, 0)[4], 64 * 8},                 /* to one that is on another list */
-                {&fake.blocks[8 * 4], MM_AREA + 3 * 64},         /* round in a circle */
-                {&mm_page(&fake, 0)[5], 8},                      /* other sizes */
-                {&mm_page(&fake, 2)[5], UINT64_C(1) << 30},      /* larger than memory */
-                {&mm_page(&fake, 1)[6], 1 << 16},                /* not where the map says */
+                {&mm_page(&fake, 0)[1], 8},                 /* a list leads into a block */
+                {&mm_page(&fake, 0)[1], 64 * 64},           /* behind the last */
+                {&mm_page(&fake, 0)[4], 64 * 8},            /* to one that is on another list */
+                {&fake.blocks[8 * 4], MM_AREA + 3 * 64},    /* round in a circle */
+                {&mm_page(&fake, 0)[5], 8},                 /* other sizes */
+                {&mm_page(&fake, 2)[5], UINT64_C(1) << 30}, /* larger than memory */
+                {&mm_page(&fake, 1)[6], 1 << 16},           /* not where the map says */
                 {&mm_page(&fake, 4)[6], UINT64_C(1) << 40},
                 {&fake.parts[20], 8}, /* no page's */
                 {&fake.parts[30], 8},

@@ -27,7 +27,8 @@ struct mm_fake {
         uint64_t data[MM_DATA_WORDS]; /* one is the map */
         uint64_t pages[MM_N_PAGES * MM_PAGE_WORDS];
         uint64_t blocks[MM_BLOCK_WORDS];
-        uint64_t parts[MM_N_LINKS]; /* the first entries of the map's one part, from the areas' on */
+        uint64_t
+                parts[MM_N_LINKS]; /* the first entries of the map's one part, from the areas' on */
         uint64_t map_entry;
 };
 
