@@ -9,7 +9,6 @@
 #include "base/map.h"
 
 enum {
-        ADDRESS_BITS = 48,
         MAX_BLOCKS = 1 << 16,
         MAX_PAGES = 1 << 22,
         AT_ONCE = 512,
@@ -117,64 +116,52 @@ static bool add_page(struct walk *w, const struct page *p) {
 
 /* ---- the map ----------------------------------------------------------------------------------------------- */
 
-/* Words of an array, AT_ONCE at a time. What is not there was never needed, and is zero. */
-struct array {
-        uint64_t at, first, n;
-        uint64_t words[AT_ONCE];
-};
-
-static uint64_t array_word(struct walk *w, struct array *a, uint64_t k) {
-        uint64_t begin = k / AT_ONCE * AT_ONCE;
-
-        if (a->n && a->first == begin)
-                return a->words[k - begin];
-        a->first = begin;
-        a->n = AT_ONCE;
-        if (!memory_span_at(&w->words, a->at + begin * 8) ||
-            !w->words.memory->read(w->words.memory->ctx, a->at + begin * 8, a->words,
-                                   sizeof(a->words)))
-                memset(a->words, 0, sizeof(a->words));
-        return a->words[k - begin];
+/* Some words of an array. What is not there was never needed, and is zero. */
+static void read_some(struct walk *w, uint64_t at, uint64_t words[AT_ONCE]) {
+        if (!memory_span_at(&w->words, at) ||
+            !w->words.memory->read(w->words.memory->ctx, at, words, AT_ONCE * sizeof(words[0])))
+                memset(words, 0, AT_ONCE * sizeof(words[0]));
 }
 
-/* A page is where the map says that it is. An entry may be left over from one that is gone: its page is somewhere else now. */
+/* The page of a slice, if it was not seen yet, is where the map says that it is. */
+static bool walk_slice(struct walk *w, uint64_t slice, uint64_t to) {
+        struct page p;
+        bool is_new;
+
+        map_put(&w->pages, to, 0, &is_new);
+        return !is_new || (w->pages.n <= MAX_PAGES && read_page(w, to, &p) &&
+                           p.first >> w->layout->slice_bits == slice && add_page(w, &p));
+}
+
 static bool walk_part(struct walk *w, uint64_t upper, uint64_t at) {
-        struct array a = {.at = at};
-        uint64_t last = 0;
+        uint64_t words[AT_ONCE], n = UINT64_C(1) << w->layout->map_bits, last = 0;
 
-        for (uint64_t k = 0; k < UINT64_C(1) << w->layout->map_bits; k++) {
-                uint64_t to = array_word(w, &a, k);
-                struct page p;
-                bool is_new;
-
-                if (!to || to == last)
-                        continue;
-                last = to;
-                map_put(&w->pages, to, 0, &is_new);
-                if (!is_new)
-                        continue;
-                if (w->pages.n > MAX_PAGES || !read_page(w, to, &p) ||
-                    p.first >> w->layout->slice_bits != (upper << w->layout->map_bits | k) ||
-                    !add_page(w, &p))
-                        return false;
+        for (uint64_t begin = 0; begin < n; begin += AT_ONCE) {
+                read_some(w, at + begin * 8, words);
+                for (uint64_t k = 0; k < AT_ONCE; k++) {
+                        if (!words[k] || words[k] == last)
+                                continue;
+                        last = words[k];
+                        if (!walk_slice(w, upper * n + begin + k, last))
+                                return false;
+                }
         }
         return true;
 }
 
+/* As far as there is memory: what lies behind is not asked for, and may be no part of the map. */
 static bool walk_map(struct walk *w, uint64_t at) {
-        struct array a = {.at = at};
-        unsigned bits = ADDRESS_BITS - w->layout->slice_bits - w->layout->map_bits;
+        const struct memory *m = w->words.memory;
+        uint64_t n =
+                (m->spans[m->n_spans - 1].end >> (w->layout->slice_bits + w->layout->map_bits)) + 1;
+        uint64_t words[AT_ONCE];
 
-        for (uint64_t i = 1; i < UINT64_C(1) << bits; i++) {
-                uint64_t part;
-
-                if (!memory_span_at(&w->words, at + i * 8))
-                        break; /* it is as long as addresses are on this machine */
-                part = array_word(w, &a, i);
-                if (part && !memory_span_at(&w->words, part))
-                        break; /* another part lies behind its end */
-                if (part && !walk_part(w, i, part))
-                        return false;
+        for (uint64_t begin = 0; begin < n; begin += AT_ONCE) {
+                read_some(w, at + begin * 8, words);
+                for (uint64_t k = begin ? 0 : 1; k < MIN((uint64_t)AT_ONCE, n - begin); k++)
+                        if (words[k] && (!memory_span_at(&w->words, words[k]) ||
+                                         !walk_part(w, begin + k, words[k])))
+                                return false;
         }
         return true;
 }

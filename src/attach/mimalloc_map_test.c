@@ -53,6 +53,7 @@ static void test_refuses(void **state) {
                 {&fake.parts[30], 8},
                 {&fake.parts[0], 8}, /* the map leads elsewhere */
                 {&fake.map_entry, UINT64_C(1) << 40},
+                {&fake.other_entry, UINT64_C(1) << 40}, /* a part that is not there */
                 {&fake.data[5], 8},
         };
 

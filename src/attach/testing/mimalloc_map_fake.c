@@ -70,6 +70,7 @@ static bool fake_read(void *ctx, uint64_t addr, void *ret, size_t n_bytes) {
         overlay(addr, ret, n_bytes, MM_META, f->pages, sizeof(f->pages));
         overlay(addr, ret, n_bytes, MM_AREA, f->blocks, sizeof(f->blocks));
         overlay(addr, ret, n_bytes, MM_MAP + upper * 8, &f->map_entry, 8);
+        overlay(addr, ret, n_bytes, MM_MAP + (upper - 9) * 8, &f->other_entry, 8);
         overlay(addr, ret, n_bytes, MM_PART + (slice & ((1 << MAP_BITS) - 1)) * 8, f->parts,
                 sizeof(f->parts));
         return true;

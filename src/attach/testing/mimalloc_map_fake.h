@@ -29,7 +29,7 @@ struct mm_fake {
         uint64_t blocks[MM_BLOCK_WORDS];
         uint64_t
                 parts[MM_N_LINKS]; /* the first entries of the map's one part, from the areas' on */
-        uint64_t map_entry;
+        uint64_t map_entry, other_entry; /* the other one is 0 */
 };
 
 /* Blocks of 64 bytes, some on each list; of 8 KiB, all in use, in two slices; one of a MiB; some that are all free; one that others gave back. */
