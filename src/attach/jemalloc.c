@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/jemalloc_pages.h"
+#include "attach/layouts.h"
 #include "base/macros.h"
 
 enum {
@@ -23,26 +24,10 @@ enum {
 
 /* ---- arenas ------------------------------------------------------------------------------------------------ */
 
-/* struct arena_s up to its bins, by version; what else is in it is of no interest. A mutex differs by machine. */
-struct layout {
-        uint16_t large_off;    /* of the figures of the first large class */
-        uint16_t n_mutexes;    /* between those of the last one and the number of active pages */
-        uint16_t active_bytes; /* and what else is between them */
-        uint16_t figures_off;  /* of a bin, behind its mutex */
-        uint16_t bin_bytes;    /* beside its mutex */
-};
-
-static const struct layout layouts[] = {
-        {976, 2, 48, 0, 112},  /* 5.3.0 */
-        {768, 1, 56, 24, 168}, /* 5.2.1 */
-};
-
 static const uint16_t mutexes[] = {120, 112}; /* bytes: aarch64, x86_64 */
 
-/* A large class's. What is in use is not kept: it comes out as a difference. */
-struct large_figures {
-        uint64_t n_allocs, n_frees, n_requests, n_fills, n_flushes, n_in_use;
-};
+/* Words of a large class's figures; other words follow. What is in use is not kept, and the last word is 0: it comes out as a difference. */
+enum { LARGE_ALLOCS, LARGE_FREES, LARGE_SUM };
 
 struct bin_figures {
         uint64_t n_allocs, n_frees, n_requests, n_in_use, n_fills, n_flushes;
@@ -50,9 +35,11 @@ struct bin_figures {
 };
 
 struct shape {
-        const struct layout *layout;
+        const struct jemalloc_layout *layout;
         uint32_t mutex_bytes;
+        uint32_t base_off; /* of the pointer at its base */
         uint32_t bins_off;
+        bool lacks_figures; /* built without statistics: active pages are all it counts */
 };
 
 struct image {
@@ -129,26 +116,69 @@ static size_t n_large_of(const struct walk *w) {
         return w->tables.n_classes - w->tables.n_small;
 }
 
-static size_t active_off(const struct walk *w, const struct layout *l, uint32_t mutex_bytes) {
-        return l->large_off + n_large_of(w) * sizeof(struct large_figures) + l->active_bytes +
-               (size_t)l->n_mutexes * mutex_bytes;
+static size_t active_off(const struct walk *w, const struct jemalloc_layout *l,
+                         uint32_t mutex_bytes) {
+        size_t before = l->large_off + n_large_of(w) * l->large_bytes + l->active_bytes - 8 +
+                        (size_t)l->n_mutexes * mutex_bytes;
+
+        return ALIGN_UP(before, (size_t)l->shard_align_bytes) + 8;
 }
 
 static bool add_large(struct walk *w, const struct shape *sh, struct sums *to) {
-        size_t off = sh->layout->large_off;
+        const struct jemalloc_layout *l = sh->layout;
+        size_t off = l->large_off;
 
-        for (size_t i = 0; i < n_large_of(w); i++, off += sizeof(struct large_figures)) {
-                uint64_t bytes = w->tables.class_bytes[w->tables.n_small + i], n;
-                struct large_figures l;
+        for (size_t i = 0; i < n_large_of(w); i++, off += l->large_bytes) {
+                uint64_t bytes = w->tables.class_bytes[w->tables.n_small + i], n, sum;
 
-                memcpy(&l, w->image.bytes + off, sizeof(l));
-                n = l.n_allocs - l.n_frees; /* far too many if more came back */
-                if (!take_step(w) || l.n_in_use || n > w->all_bytes / bytes)
+                /* far too many if more came back */
+                n = image_word(&w->image, off + LARGE_ALLOCS * 8) -
+                    image_word(&w->image, off + LARGE_FREES * 8);
+                if (!take_step(w) || image_word(&w->image, off + l->large_bytes - 8) ||
+                    n > w->all_bytes / MIN(bytes, w->tables.class_bytes[w->tables.n_small]))
                         return false;
-                to->held_bytes += n * bytes;
-                to->used_bytes += n * bytes;
+                sum = l->has_large_sums ? image_word(&w->image, off + LARGE_SUM * 8) : n * bytes;
+                if (sum > w->all_bytes || sum / bytes > n ||
+                    (!l->has_large_sums && n && sum / n != bytes))
+                        return false;
+                to->held_bytes += sum;
+                to->used_bytes += sum;
                 to->n_large += n;
         }
+        return true;
+}
+
+/* A bin's pointer at the slab that is being filled, behind its figures. */
+static bool is_empty_bin(struct walk *w, size_t off) {
+        uint64_t slab;
+
+        for (size_t i = 0; i < sizeof(struct bin_figures); i += 8)
+                if (image_word(&w->image, off + i))
+                        return false;
+        slab = image_word(&w->image, off + sizeof(struct bin_figures));
+        return take_step(w) &&
+               (!slab || (slab % LINE_BYTES == 0 && memory_span_at(&w->words, slab)));
+}
+
+/* All figures are there and 0, but for the pages. */
+static bool add_pages_alone(struct walk *w, const struct shape *sh, struct sums *ret) {
+        size_t bin_bytes = sh->layout->bin_bytes + sh->mutex_bytes;
+        size_t off = active_off(w, sh->layout, sh->mutex_bytes);
+        uint64_t n_active = image_word(&w->image, off);
+
+        *ret = (struct sums){0};
+        if (sh->layout->figures_off || sh->bins_off <= off ||
+            sh->bins_off + w->tables.n_bins * bin_bytes > w->image.n_bytes ||
+            n_active > w->all_bytes / w->tables.page_bytes)
+                return false;
+        for (size_t i = sh->layout->large_off;
+             i < sh->layout->large_off + n_large_of(w) * sh->layout->large_bytes; i += 8)
+                if (image_word(&w->image, i))
+                        return false;
+        for (uint32_t i = 0; i < w->tables.n_bins; i++)
+                if (!is_empty_bin(w, sh->bins_off + i * bin_bytes + sh->mutex_bytes))
+                        return false;
+        ret->held_bytes = n_active * w->tables.page_bytes;
         return true;
 }
 
@@ -157,6 +187,8 @@ static bool add_up(struct walk *w, const struct shape *sh, struct sums *ret) {
         uint64_t n_active, page = w->tables.page_bytes;
         size_t off = active_off(w, sh->layout, sh->mutex_bytes);
 
+        if (sh->lacks_figures)
+                return add_pages_alone(w, sh, ret);
         *ret = (struct sums){0};
         if (sh->bins_off <= off || !add_bins(w, sh, ret) || !add_large(w, sh, ret))
                 return false;
@@ -195,14 +227,19 @@ static bool read_image(struct walk *w, uint64_t at, uint32_t index, size_t n_byt
 /* ---- recognising ------------------------------------------------------------------------------------------- */
 
 /* One way of looking at an arena, and no other, must make sense of all of it. */
-static bool fit_shape(struct walk *w, uint32_t bins_off, unsigned *n_fits) {
+static bool fit_shape(struct walk *w, uint32_t base_off, bool lacks_figures, unsigned *n_fits) {
+        const struct layouts *known = layouts_known();
         struct sums sums;
 
-        for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+        for (size_t i = 0; i < known->n_jemalloc; i++)
                 for (size_t k = 0; k < ARRAY_SIZE(mutexes); k++) {
-                        struct shape sh = {&layouts[i], mutexes[k], bins_off};
+                        const struct jemalloc_layout *l = &known->jemalloc[i];
+                        struct shape sh = {l, mutexes[k], base_off,
+                                           ALIGN_UP(base_off + l->base_bytes, l->bins_align_bytes),
+                                           lacks_figures};
 
-                        if (!add_up(w, &sh, &sums) || sums.n_used_bins < MIN_USED_BINS)
+                        if (!add_up(w, &sh, &sums) ||
+                            (lacks_figures ? !sums.held_bytes : sums.n_used_bins < MIN_USED_BINS))
                                 continue;
                         w->shape = sh;
                         (*n_fits)++;
@@ -211,7 +248,7 @@ static bool fit_shape(struct walk *w, uint32_t bins_off, unsigned *n_fits) {
 }
 
 /* False: it has no base, so it never was an arena of this number. */
-static bool find_shape(struct walk *w, unsigned *ret_n_fits) {
+static bool find_shape(struct walk *w, bool lacks_figures, unsigned *ret_n_fits) {
         size_t end = MIN(w->image.n_bytes, (size_t)MAX_BINS_OFF);
         unsigned n_anchors = 0;
 
@@ -220,7 +257,7 @@ static bool find_shape(struct walk *w, unsigned *ret_n_fits) {
                 if (!is_base(w, image_word(&w->image, off)) || !image_word(&w->image, off + 8))
                         continue;
                 n_anchors++;
-                if (!fit_shape(w, (uint32_t)off + 16, ret_n_fits))
+                if (!fit_shape(w, (uint32_t)off, lacks_figures, ret_n_fits))
                         return false;
         }
         return n_anchors > 0;
@@ -231,7 +268,9 @@ static bool find_first(struct walk *w, uint64_t at, unsigned n_tries) {
         unsigned n_fits;
 
         for (unsigned i = 0; i < n_tries; i++) {
-                if (!read_image(w, at, 0, n_bytes) || !find_shape(w, &n_fits))
+                if (!read_image(w, at, 0, n_bytes) || !find_shape(w, false, &n_fits))
+                        return false;
+                if (!n_fits && !find_shape(w, true, &n_fits))
                         return false;
                 if (n_fits == 1)
                         return true;
@@ -244,10 +283,10 @@ static bool read_pages(struct walk *w, struct sums *ret) {
                                        .active_off =
                                                active_off(w, w->shape.layout, w->shape.mutex_bytes),
                                        .bins_off = w->shape.bins_off,
-                                       .base = image_word(&w->image, w->shape.bins_off - 16),
+                                       .base = image_word(&w->image, w->shape.base_off),
                                        .mutex_bytes = w->shape.mutex_bytes};
 
-        return w->shape.layout == &layouts[0] &&
+        return w->shape.layout->has_page_sums &&
                jemalloc_pages_read(&w->words, &w->tables, &image, &ret->pages);
 }
 
@@ -257,12 +296,12 @@ static bool read_arena(struct walk *w, uint64_t at, uint32_t index, struct sums 
 
         for (unsigned i = 0; i < N_TRIES; i++) {
                 if (!read_image(w, at, index, n_bytes) || w->image.n_bytes != n_bytes ||
-                    !is_base(w, image_word(&w->image, w->shape.bins_off - 16)))
+                    !is_base(w, image_word(&w->image, w->shape.base_off)))
                         return false;
                 if (!add_up(w, &w->shape, ret))
                         continue;
                 ret->has_pages = read_pages(w, ret);
-                if (ret->has_pages || w->shape.layout != &layouts[0] || i + 1 >= N_PAGE_TRIES)
+                if (ret->has_pages || !w->shape.layout->has_page_sums || i + 1 >= N_PAGE_TRIES)
                         return true;
         }
         return false;
@@ -275,6 +314,7 @@ static bool read_arenas(struct walk *w, const uint64_t *table, unsigned n_tries,
         *ret = (struct jemalloc_found){.has_pages = true};
         if (!find_first(w, table[0], n_tries))
                 return false;
+        ret->lacks_figures = w->shape.lacks_figures;
         for (uint32_t i = 0; i < N_ARENAS; i++) {
                 if (!table[i])
                         continue;
@@ -326,7 +366,7 @@ static bool find_arenas(struct walk *w, const uint64_t *data, size_t n_words, un
         return first != 0;
 }
 
-bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+bool jemalloc_find(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct jemalloc_found *ret) {
         struct walk *w = calloc(1, sizeof(*w));
         bool has_tables, is_found;
@@ -345,4 +385,15 @@ bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
         memory_words_free(&w->words);
         free(w);
         return is_found;
+}
+
+bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct jemalloc_found *ret) {
+        bool is_found = jemalloc_find(m, data, n_words, ret);
+
+        if (is_found && !ret->lacks_figures)
+                return true;
+        *ret = (struct jemalloc_found){.is_busy = ret->is_busy,
+                                       .lacks_figures = ret->lacks_figures};
+        return false;
 }

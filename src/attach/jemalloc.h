@@ -22,9 +22,12 @@ struct jemalloc_found {
         uint64_t
                 resident_bytes; /* as it counts them, all of its pages that it did not give back: its stats.resident */
         uint64_t retained_bytes; /* addresses that it keeps without memory: its stats.retained */
+        bool lacks_figures; /* built without statistics: of the sums there is held_bytes alone */
         bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
 };
 
-/* data: the variables of a program or a library. False: nothing is told. */
+/* data: the variables of a program or a library. False: nothing is told. One without figures is found, and not read. */
+bool jemalloc_find(const struct memory *m, const uint64_t *data, size_t n_words,
+                   struct jemalloc_found *ret);
 bool jemalloc_read(const struct memory *m, const uint64_t *data, size_t n_words,
                    struct jemalloc_found *ret);

@@ -6,15 +6,13 @@
 #include "attach/jemalloc.h"
 #include "attach/jemalloc_caches.h"
 #include "attach/jemalloc_tables.h"
+#include "attach/layouts.h"
 #include "base/macros.h"
 
 enum {
         BASE_BYTES = 2 << 20,    /* what it knows is in pieces of that size, at multiples of it */
         EXTENT_ALIGN_BYTES = 64, /* so the lowest bits of a pointer to one say other things */
-        EXTENT_ADDR_OFF = 8,
-        EXTENT_SIZE_OFF = 16,
-        EXTENT_BITMAP_OFF = 64,
-        ARENA_BITS = 12, /* the lowest of its first word */
+        ARENA_BITS = 12,         /* the lowest of its first word */
         STATE_ACTIVE = 0,
         STATE_DIRTY = 1,
         STATE_MUZZY = 2,         /* then what has no memory any more */
@@ -39,16 +37,6 @@ enum { ROOT, NODE, LEAF, N_KINDS };
         (UINT64_C(4)                                                                               \
          << 30) /* of leaves, each of which stands for a gigabyte of addresses or more */
 
-/* Where the first word of an extent has what, by version. */
-struct layout {
-        uint8_t slab_bit, state_bit, n_state_bits, class_bit, free_bit;
-};
-
-static const struct layout layouts[] = {
-        {12, 17, 3, 20, 28}, /* 5.3.0 */
-        {12, 16, 2, 18, 26}, /* 5.2.1 */
-};
-
 struct walk {
         struct memory_words words;
         struct jemalloc_tables tables;
@@ -59,10 +47,13 @@ struct walk {
                 [N_KINDS]; /* of an address: that say where in one of these; of a tree without nodes, 0 */
         unsigned page_bits;
         uint64_t n_bytes_left; /* to read */
-        const struct layout *layout;
+        const struct jemalloc_layout *layout;
         struct heap_list list;           /* by address */
         VEC(struct memory_span) extents; /* in use, by address */
         uint64_t used_bytes, all_bytes;
+        uint64_t held_bytes; /* extents in use */
+        uint64_t pad_bytes;  /* of a large block, where its extent alone says how large it is */
+        bool lacks_figures;  /* extents in use are all that can be compared */
 };
 
 struct extent {
@@ -81,8 +72,8 @@ static bool read_extent(struct walk *w, uint64_t at, struct extent *ret) {
 
         ret->at = at;
         if (!memory_word(&w->words, at, &ret->bits) ||
-            !memory_word(&w->words, at + EXTENT_ADDR_OFF, &ret->addr) ||
-            !memory_word(&w->words, at + EXTENT_SIZE_OFF, &size))
+            !memory_word(&w->words, at + w->layout->extent_addr_off, &ret->addr) ||
+            !memory_word(&w->words, at + w->layout->extent_size_off, &size))
                 return false;
         ret->size_bytes = size & -w->tables.page_bytes;
         span = memory_span_at(&w->words, ret->addr);
@@ -111,7 +102,7 @@ static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
                 return false;
         for (uint32_t i = 0; i < s->n_regions; i++) {
                 if (i % 64 == 0 &&
-                    !memory_word(&w->words, e->at + EXTENT_BITMAP_OFF + i / 8, &word))
+                    !memory_word(&w->words, e->at + w->layout->extent_bitmap_off + i / 8, &word))
                         return false;
                 if (!bits_of(word, i % 64, 1))
                         add_block(w, e->addr + i * w->tables.class_bytes[class],
@@ -129,7 +120,17 @@ static bool add_slab(struct walk *w, const struct extent *e, unsigned class) {
 static bool add_large(struct walk *w, const struct extent *e, unsigned class) {
         uint64_t bytes = w->tables.class_bytes[class];
 
-        if (bytes + e->addr % w->tables.page_bytes > e->size_bytes)
+        if (w->layout->has_large_sums) {
+                uint64_t most = bytes, least = w->tables.class_bytes[class - 1];
+
+                bytes = e->size_bytes - w->pad_bytes;
+                if (bytes <= least || bytes > most || e->addr % w->tables.page_bytes > w->pad_bytes)
+                        return false;
+                add_block(w, e->addr, bytes);
+                return true;
+        }
+        if (bytes + e->addr % w->tables.page_bytes > e->size_bytes ||
+            (w->lacks_figures && e->size_bytes - bytes > w->tables.page_bytes))
                 return false;
         add_block(w, e->addr, bytes);
         return true;
@@ -144,7 +145,7 @@ static void add_base(struct walk *w, uint64_t at) {
 }
 
 static bool add_extent(struct walk *w, const struct extent *e) {
-        const struct layout *l = w->layout;
+        const struct jemalloc_layout *l = w->layout;
         unsigned class = (unsigned)bits_of(e->bits, l->class_bit, 8);
         uint64_t state;
 
@@ -155,6 +156,7 @@ static bool add_extent(struct walk *w, const struct extent *e) {
                          state == STATE_DIRTY ? HEAP_FREE_DIRTY : HEAP_FREE_MUZZY);
         if (state != STATE_ACTIVE)
                 return true; /* kept for later */
+        w->held_bytes += e->size_bytes;
         vec_push(&w->extents,
                  (struct memory_span){e->addr & -w->tables.page_bytes,
                                       (e->addr & -w->tables.page_bytes) + e->size_bytes});
@@ -321,23 +323,42 @@ static bool walk_tree(struct walk *w, size_t root) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------- */
 
-static bool list_all(struct walk *w, const struct geometry *g, uint64_t used_bytes) {
+/* The root is found by extents: by where they are, and how large. */
+static bool has_same_extents(const struct jemalloc_layout *a, const struct jemalloc_layout *b) {
+        return a->extent_addr_off == b->extent_addr_off && a->extent_size_off == b->extent_size_off;
+}
+
+static bool adds_up(struct walk *w, size_t root, const struct jemalloc_found *sums) {
+        w->used_bytes = w->held_bytes = 0;
+        vec_clear(&w->list.blocks);
+        vec_clear(&w->list.own);
+        vec_clear(&w->list.frees);
+        vec_clear(&w->extents);
+        return walk_tree(w, root) && (w->lacks_figures ? w->held_bytes == sums->held_bytes
+                                                       : w->used_bytes == sums->used_bytes);
+}
+
+static bool list_all(struct walk *w, const struct geometry *g, const struct jemalloc_found *sums) {
+        const struct jemalloc_layout *l = layouts_known()->jemalloc;
+        bool has_root = false;
         size_t root;
 
         geometry_set(w, g);
-        w->n_bytes_left = MAX_READ_BYTES;
-        if (!find_root(w, &root))
-                return false;
-        w->n_bytes_left =
-                UINT64_MAX; /* a leaf is read once, and its entry stands for memory that there is */
-        for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-                w->layout = &layouts[i];
-                w->used_bytes = 0;
-                vec_clear(&w->list.blocks);
-                vec_clear(&w->list.own);
-                vec_clear(&w->list.frees);
-                vec_clear(&w->extents);
-                if (walk_tree(w, root) && w->used_bytes == used_bytes)
+        for (size_t i = 0; i < layouts_known()->n_jemalloc; i++) {
+                w->layout = &l[i];
+                if (!i || !has_same_extents(&l[i], &l[i - 1])) {
+                        w->n_bytes_left = MAX_READ_BYTES;
+                        has_root = find_root(w, &root);
+                }
+                if (!has_root)
+                        continue;
+                /* a leaf is read once, and its entry stands for memory that there is */
+                w->n_bytes_left = UINT64_MAX;
+                w->pad_bytes = w->tables.page_bytes;
+                if (adds_up(w, root, sums))
+                        return true;
+                w->pad_bytes = 0;
+                if (l[i].has_large_sums && adds_up(w, root, sums))
                         return true;
         }
         return false;
@@ -360,15 +381,16 @@ bool jemalloc_list(const struct memory *m, const uint64_t *data, size_t n_words,
 
         if (!w)
                 abort();
-        if (jemalloc_read(m, data, n_words, &found) &&
+        if (jemalloc_find(m, data, n_words, &found) &&
             jemalloc_tables_find(data, n_words, &w->tables)) {
                 w->words = (struct memory_words){.memory = m, .round = 1};
+                w->lacks_figures = found.lacks_figures;
                 w->data = data;
                 w->n_words = n_words;
                 w->page_bits = (unsigned)__builtin_ctzll(w->tables.page_bytes);
                 w->all_bytes = memory_all_bytes(m);
                 for (size_t i = 0; i < ARRAY_SIZE(geometries) && !is_told; i++)
-                        is_told = list_all(w, &geometries[i], found.used_bytes);
+                        is_told = list_all(w, &geometries[i], &found);
                 memory_words_free(&w->words);
         }
         if (is_told) {

@@ -255,13 +255,48 @@ static void test_list_refuses(void **state) {
         }
 }
 
+/* A build without statistics (as of tikv-jemallocator) keeps the number of active pages alone: all blocks are told, and none if one page is too many or too few. */
+static void test_list_without_figures(void **state) {
+        unsigned n_trees = 0;
+
+        (void)state;
+        for (unsigned config = 0; config < JE_N_CONFIGS; config++) {
+                struct je_config c = je_config_at(config);
+                struct jemalloc_found wanted = je_fill(&fake, &c), found;
+                struct je_reader r = {.fake = &fake, .n_reads_left = UINT32_MAX};
+
+                if (c.is_old || !je_fill_tree(&fake, &c))
+                        continue;
+                n_trees++;
+                je_drop_figures(&fake, &c);
+                assert_false(je_read(&r, &found));
+                assert_true(je_find(&r, &found));
+                assert_true(found.lacks_figures);
+                assert_int_equal(found.held_bytes, wanted.held_bytes);
+                assert_int_equal(found.n_arenas, wanted.n_arenas);
+                for (int more = -1; more <= 1; more++) {
+                        struct heap_list list = {0};
+                        uint64_t bytes = 0;
+
+                        *je_active(&fake, &c, 1) += (uint64_t)(int64_t)more;
+                        assert_int_equal(je_list(&r, &list), !more);
+                        for (size_t i = 0; i < list.blocks.n; i++)
+                                bytes += list.blocks.items[i].size_bytes;
+                        assert_int_equal(bytes, more ? 0 : wanted.used_bytes);
+                        *je_active(&fake, &c, 1) -= (uint64_t)(int64_t)more;
+                        heap_list_done(&list);
+                }
+        }
+        assert_true(n_trees > JE_N_CONFIGS / 6);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_list),           cmocka_unit_test(test_list_refuses),
                 cmocka_unit_test(test_whole),          cmocka_unit_test(test_other_pointer),
                 cmocka_unit_test(test_not_recognised), cmocka_unit_test(test_slabs),
                 cmocka_unit_test(test_unused),         cmocka_unit_test(test_change),
-                cmocka_unit_test(test_time_is_over),
+                cmocka_unit_test(test_time_is_over),   cmocka_unit_test(test_list_without_figures),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

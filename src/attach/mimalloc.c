@@ -4,16 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/layouts.h"
 #include "base/macros.h"
 
 enum {
-        N_SIZES = 73,     /* queues of a heap; two more are for other things */
-        QUEUE_WORDS = 3,  /* first and last page, bytes of their blocks */
-        HEAP_WORDS = 512, /* before and after the queues: where the rest of a heap is */
+        N_SIZES = 73,        /* queues of a heap; two more are for other things */
+        QUEUE_WORDS = 3,     /* first and last page, bytes of their blocks */
+        NEW_QUEUE_WORDS = 4, /* since 3.0: the number of pages before these */
+        HEAP_WORDS = 512,    /* before and after the queues: where the rest of a heap is */
         SLICE_BYTES = 65536,
-        MAX_ENTRIES = 512,   /* slices in a segment that is not of one huge block */
-        MAX_PAGE_BYTES = 96, /* what is known of a slice */
-        MAX_IMAGE_BYTES = 288 + (MAX_ENTRIES + 1) * MAX_PAGE_BYTES,
+        MAX_ENTRIES = 512, /* slices in a segment that is not of one huge block */
+        MAX_IMAGE_BYTES = 512 + (MAX_ENTRIES + 1) * LAYOUT_MAX_PAGE_BYTES,
         MAX_PLACES = 1 << 18, /* where segments may be */
         MAX_INFO_SLICES = 8,
         N_TRIES = 50, /* of a segment that changes while it is read */
@@ -21,25 +22,6 @@ enum {
 
 #define SEGMENT_BYTES (UINT64_C(32) << 20)   /* and what its address is a multiple of */
 #define HUGE_BLOCK_BYTES (UINT64_C(2) << 30) /* older ones have no larger number */
-
-/* Of a segment, and of a slice, by version. */
-struct layout {
-        uint16_t cookie_off; /* the number of pages in use is just before */
-        uint16_t slices_off; /* five words with figures are just before */
-        uint8_t used_off, used_bytes;
-        uint8_t size_off, size_bytes;
-        uint8_t page_bytes;
-        uint8_t free_offs[N_MIMALLOC_FREE];
-        uint8_t first_off; /* 0: it is not kept */
-        uint8_t heap_off;
-        uint16_t delayed_off; /* in a heap */
-};
-
-static const struct layout layouts[] = {
-        {216, 264, 24, 4, 28, 4, 80, {16, 32, 40}, 0, 48, 2840}, /* 2.0.9, 2.1.2 */
-        {216, 264, 32, 2, 40, 8, 96, {16, 24, 56}, 48, 64, 8},   /* 2.1.7 */
-        {224, 288, 32, 2, 40, 8, 96, {16, 24, 56}, 48, 64, 8},   /* 2.2 */
-};
 
 struct segment_figures {
         uint64_t n_slices, n_info_slices;
@@ -56,7 +38,9 @@ struct sums {
 
 struct walk {
         struct memory_words words;
-        struct sums sums[ARRAY_SIZE(layouts)];
+        const struct mimalloc_layout *layouts;
+        size_t n_layouts;
+        struct sums sums[LAYOUTS_MAX];
         unsigned possible; /* layouts that made sense of every segment so far, by bit */
         uint32_t n_segments;
         uint64_t all_bytes;
@@ -79,7 +63,7 @@ static uint64_t number_at(const struct walk *w, size_t off, size_t n_bytes) {
 /* ---- segments ---------------------------------------------------------------------------------------------- */
 
 /* Of a block that another thread has released, the address has two bits more. */
-static void tell_page(const struct walk *w, const struct layout *l, size_t off,
+static void tell_page(const struct walk *w, const struct mimalloc_layout *l, size_t off,
                       const struct mimalloc_page *figures) {
         struct mimalloc_page p = *figures;
 
@@ -97,8 +81,8 @@ static void tell_page(const struct walk *w, const struct layout *l, size_t off,
 }
 
 /* A page has so many blocks, of which so many were ever used, of which so many are. */
-static bool add_page(const struct walk *w, const struct layout *l, size_t off, uint64_t n_slices,
-                     struct sums *to) {
+static bool add_page(const struct walk *w, const struct mimalloc_layout *l, size_t off,
+                     uint64_t n_slices, struct sums *to) {
         uint64_t n_used = number_at(w, off + l->used_off, l->used_bytes);
         uint64_t bytes = number_at(w, off + l->size_off, l->size_bytes);
         uint64_t n_ever = number_at(w, off + 10, 2), n_room = number_at(w, off + 12, 2);
@@ -119,7 +103,7 @@ static bool add_page(const struct walk *w, const struct layout *l, size_t off, u
 }
 
 /* Slices are pages, or free, one after the other to the end; the first ones are what is read here. */
-static bool add_slices(const struct walk *w, const struct layout *l,
+static bool add_slices(const struct walk *w, const struct mimalloc_layout *l,
                        const struct segment_figures *f, struct sums *to) {
         uint64_t at = 0;
 
@@ -143,8 +127,8 @@ static bool add_slices(const struct walk *w, const struct layout *l,
         return at == f->n_slices;
 }
 
-static bool add_segment(const struct walk *w, const struct layout *l, uint64_t at, uint64_t cookie,
-                        struct sums *to, uint64_t *ret_n_slices) {
+static bool add_segment(const struct walk *w, const struct mimalloc_layout *l, uint64_t at,
+                        uint64_t cookie, struct sums *to, uint64_t *ret_n_slices) {
         uint64_t n_pages = number_at(w, l->cookie_off - 8, 8);
         struct segment_figures f;
 
@@ -172,28 +156,32 @@ static bool read_image(struct walk *w, uint64_t at) {
 
 /* It may be given back meanwhile, and is none then. */
 static bool is_gone(struct walk *w, uint64_t at, uint64_t cookie) {
-        return !read_image(w, at) ||
-               (number_at(w, 216, 8) != (at ^ cookie) && number_at(w, 224, 8) != (at ^ cookie));
+        if (!read_image(w, at))
+                return true;
+        for (size_t k = 0; k < w->n_layouts; k++)
+                if (number_at(w, w->layouts[k].cookie_off, 8) == (at ^ cookie))
+                        return false;
+        return true;
 }
 
 /* Every layout that makes sense of it adds to its sums. False: none does. */
 static bool read_segment(struct walk *w, uint64_t at, uint64_t cookie) {
-        struct sums sums[ARRAY_SIZE(layouts)];
+        struct sums sums[LAYOUTS_MAX];
         uint64_t n_slices = 0, n = 0;
         unsigned fits = 0;
 
         for (unsigned i = 0; i < N_TRIES && !fits; i++) {
                 if (is_gone(w, at, cookie))
                         return true;
-                for (size_t k = 0; k < ARRAY_SIZE(layouts); k++)
+                for (size_t k = 0; k < w->n_layouts; k++)
                         if (w->possible & 1u << k &&
-                            add_segment(w, &layouts[k], at, cookie, &sums[k], &n)) {
+                            add_segment(w, &w->layouts[k], at, cookie, &sums[k], &n)) {
                                 fits |= 1u << k;
                                 n_slices = n;
                         }
         }
         w->possible = fits;
-        for (size_t k = 0; k < ARRAY_SIZE(layouts); k++)
+        for (size_t k = 0; k < w->n_layouts; k++)
                 if (fits & 1u << k) {
                         w->sums[k].held_bytes += sums[k].held_bytes;
                         w->sums[k].used_bytes += sums[k].used_bytes;
@@ -209,7 +197,7 @@ static bool read_segment(struct walk *w, uint64_t at, uint64_t cookie) {
 /* ---- recognising ------------------------------------------------------------------------------------------- */
 
 /* A segment's cookie is that of the main heap, which is random, mixed with its address. 0: it is none, such as a pointer. */
-static uint64_t cookie_at(struct walk *w, uint64_t at, uint16_t off) {
+static uint64_t cookie_at(struct walk *w, uint64_t at, uint32_t off) {
         uint64_t word;
 
         return memory_word(&w->words, at + off, &word) && word >> 48 ? at ^ word : 0;
@@ -224,10 +212,8 @@ static bool is_in_heap(const uint64_t *heap, size_t n_words, uint64_t cookie) {
 
 static bool is_segment(struct walk *w, uint64_t at, const uint64_t *heap, size_t n_words,
                        uint64_t *cookie) {
-        static const uint16_t offs[] = {216, 224};
-
-        for (size_t i = 0; i < ARRAY_SIZE(offs); i++) {
-                uint64_t one = cookie_at(w, at, offs[i]);
+        for (size_t i = 0; i < w->n_layouts; i++) {
+                uint64_t one = cookie_at(w, at, w->layouts[i].cookie_off);
 
                 if (*cookie ? one != *cookie : !is_in_heap(heap, n_words, one))
                         continue;
@@ -264,7 +250,7 @@ static bool read_segments(struct walk *w, const uint64_t *heap, size_t n_words, 
 static bool tell(const struct walk *w, struct mimalloc_found *ret) {
         const struct sums *one = NULL;
 
-        for (size_t k = 0; k < ARRAY_SIZE(layouts); k++) {
+        for (size_t k = 0; k < w->n_layouts; k++) {
                 if (!(w->possible & 1u << k))
                         continue;
                 if (one && (one->held_bytes != w->sums[k].held_bytes ||
@@ -290,11 +276,11 @@ static bool tell_pages(struct walk *w, const uint64_t *heap, size_t n_words) {
 }
 
 /* Sizes in the queues of a heap: words, one to eight and then four to each doubling. */
-static bool is_queues(const uint64_t *at) {
+static bool is_queues(const uint64_t *at, size_t queue_words) {
         uint64_t words = 1, step = 1;
 
         for (unsigned i = 0; i < N_SIZES; i++) {
-                if (at[(size_t)i * QUEUE_WORDS + 2] != 8 * words)
+                if (at[i * queue_words + queue_words - 1] != 8 * words)
                         return false;
                 if (i == 0)
                         continue; /* the first two are the same */
@@ -305,22 +291,45 @@ static bool is_queues(const uint64_t *at) {
         return true;
 }
 
+/* The first page that one of them has; 0: the heap is not in use. */
+static uint64_t page_in(struct walk *w, const uint64_t *at, size_t queue_words) {
+        for (unsigned i = 0; i < N_SIZES; i++)
+                if (at[i * queue_words] && memory_span_at(&w->words, at[i * queue_words]))
+                        return at[i * queue_words];
+        return 0;
+}
+
+/* A heap of a version whose pages are somewhere else. */
+static uint64_t page_of_new_heap(struct walk *w, const uint64_t *data, size_t n_words) {
+        const size_t n_queues = (size_t)N_SIZES * NEW_QUEUE_WORDS;
+        uint64_t page = 0;
+
+        for (size_t i = 0; i + n_queues <= n_words && !page; i++)
+                if (data[i + NEW_QUEUE_WORDS - 1] == 8 && is_queues(data + i, NEW_QUEUE_WORDS))
+                        page = page_in(w, data + i, NEW_QUEUE_WORDS);
+        return page;
+}
+
 /* The queues of a heap are among the variables, and the cookie of its segments near them. */
 static bool find_heap(struct walk *w, const uint64_t *data, size_t n_words,
                       struct mimalloc_found *ret) {
         const size_t n_queues = (size_t)N_SIZES * QUEUE_WORDS;
-        const unsigned all = (1u << ARRAY_SIZE(layouts)) - 1;
+        const unsigned all = (1u << w->n_layouts) - 1;
 
         for (size_t i = 0; i + n_queues <= n_words; i++) {
                 size_t begin = i > HEAP_WORDS ? i - HEAP_WORDS : 0;
                 size_t end = MIN(i + n_queues + HEAP_WORDS, n_words);
 
-                if (data[i + 2] != 8 || !is_queues(data + i))
+                if (data[i + 2] != 8 || !is_queues(data + i, QUEUE_WORDS))
                         continue;
                 if (read_segments(w, data + begin, end - begin, all) && tell(w, ret))
                         return !w->page_fn || tell_pages(w, data + begin, end - begin);
                 ret->is_busy |= w->n_segments > 0;
+                if (!w->n_segments && !ret->page)
+                        ret->page = page_in(w, data + i, QUEUE_WORDS);
         }
+        if (!ret->page)
+                ret->page = page_of_new_heap(w, data, n_words);
         return false;
 }
 
@@ -330,6 +339,8 @@ static struct walk *walk_new(const struct memory *m) {
         if (!w)
                 abort();
         w->words = (struct memory_words){.memory = m, .round = 1};
+        w->layouts = layouts_known()->mimalloc;
+        w->n_layouts = layouts_known()->n_mimalloc;
         w->all_bytes = memory_all_bytes(m);
         return w;
 }

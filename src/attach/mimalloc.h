@@ -17,6 +17,8 @@ struct mimalloc_found {
                 used_bytes; /* of them: in blocks, those too that another thread has released and the owner has not taken back */
         uint32_t n_segments;
         bool is_busy; /* it is there, and changed whenever it was looked at; or it is of another version */
+        uint64_t
+                page; /* of its heap, where this has pages and no segment was recognised: of a newer version (mimalloc_map.h); 0: it is not so */
 };
 
 /* data: the variables of a program or a library. False: nothing is told. */

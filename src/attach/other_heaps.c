@@ -8,6 +8,7 @@
 #include "attach/jemalloc_blocks.h"
 #include "attach/mimalloc.h"
 #include "attach/mimalloc_blocks.h"
+#include "attach/mimalloc_map.h"
 #include "attach/target_objects.h"
 
 #define MAX_VARIABLES_BYTES (UINT64_C(1) << 30)
@@ -37,8 +38,8 @@ static void read_object(const struct memory *m, const uint64_t *data, size_t n_w
                         struct other_heaps *ret) {
         struct jemalloc_found je;
         struct mimalloc_found mi;
-        bool has_jemalloc = jemalloc_read(m, data, n_words, &je) || je.is_busy;
-        bool has_mimalloc = mimalloc_read(m, data, n_words, &mi) || mi.is_busy;
+        bool has_jemalloc = jemalloc_find(m, data, n_words, &je) || je.is_busy;
+        bool has_mimalloc = mimalloc_read(m, data, n_words, &mi) || mi.is_busy || mi.page;
         size_t n = ret->list.blocks.n;
 
         if (has_jemalloc && !jemalloc_list(m, data, n_words, &ret->list))
@@ -46,8 +47,9 @@ static void read_object(const struct memory *m, const uint64_t *data, size_t n_w
         else if (has_jemalloc)
                 add_up(ret, n, OTHER_JEMALLOC, "jemalloc");
         n = ret->list.blocks.n;
-        if (has_mimalloc && !mimalloc_list(m, data, n_words, &ret->list))
-                ret->missing = "mimalloc";
+        if (mi.page && !mi.is_busy ? !mimalloc_map_list(m, data, n_words, mi.page, &ret->list)
+                                   : has_mimalloc && !mimalloc_list(m, data, n_words, &ret->list))
+                ret->missing = mi.page ? "a mimalloc of a version unknown to silt" : "mimalloc";
         else if (has_mimalloc)
                 add_up(ret, n, OTHER_MIMALLOC, "mimalloc");
 }

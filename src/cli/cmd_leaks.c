@@ -78,6 +78,7 @@ static bool parse(int argc, char **argv, struct leaks_words *w, int *ret_exit_st
 static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err *reterr) {
         struct heap_graph heap;
         struct unrecorded what;
+        char text[300];
         int r;
 
         if (o->suppressions.n || o->gen_suppressions)
@@ -97,6 +98,12 @@ static int print_unrecorded(pid_t pid, const struct leaks_options *o, struct err
                                            .is_go = program_is_go_process(pid),
                                            .n_unknown_blocks = what.n_unknown_mapped,
                                            .unwalked_bytes = what.unwalked_bytes,
+                                           .anon_bytes = what.anon_bytes,
+                                           .explained_bytes = what.explained_bytes,
+                                           .unexplained = unrecorded_is_unexplained(&what, text,
+                                                                                    sizeof(text))
+                                                                  ? text
+                                                                  : NULL,
                                            .n_looks = what.n_looks,
                                            .n_moving_blocks = what.n_moving_blocks,
                                            .moving_bytes = what.moving_bytes,

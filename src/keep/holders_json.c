@@ -3,6 +3,7 @@
 #include "keep/holder_name.h"
 #include "keep/holders_write.h"
 #include "keep/json_sum.h"
+#include "keep/missing_blocks.h"
 #include "show/show_json.h"
 
 enum { USUAL_GROUPS = 1000 };
@@ -207,6 +208,8 @@ void holders_json(FILE *out, const struct holders *h) {
         const struct held_graph *g = &h->now;
         const struct site_group *all = &g->holders.tree.groups[0];
         struct str sentence = {0};
+        struct trace_limit missing;
+        bool is_missing;
         struct json j;
 
         json_init(&j, out);
@@ -221,6 +224,10 @@ void holders_json(FILE *out, const struct holders *h) {
         json_put_uint(&j, "graph", h->graph_idx);
         json_put_double(&j, "at_s", (double)g->info.time_ns / 1e9, 6);
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);
+        is_missing = missing_blocks_find(query_view(h->names.q), g->info.process, &missing);
+        json_put_string(&j, "incomplete", is_missing ? missing.text : "");
+        json_put_uint(&j, "unexplained_bytes",
+                      is_missing && missing.kind == LIMIT_UNSEEN ? missing.bytes : 0);
         json_put_uint(&j, "unread_bytes", g->heap.unread_bytes);
         json_put_uint(&j, "unsettled_blocks", g->heap.n_unsettled);
         json_put_sum(&j, "live", g->all_bytes, g->heap.graph.n_blocks);

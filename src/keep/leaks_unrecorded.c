@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/macros.h"
 #include "base/units.h"
 #include "keep/json_sum.h"
 #include "keep/leak_summary.h"
@@ -62,6 +63,8 @@ static void add_sentence(struct str *to, const struct kept_leaks *l,
         if (o->is_go)
                 str_add(to,
                         "Incomplete: silt does not see Go's garbage-collected heap: use Go's own profiler (net/http/pprof). Of the C code: ");
+        else if (o->unexplained)
+                str_addf(to, "Incomplete: %s. ", o->unexplained);
         str_addf(
                 to,
                 "%s (%d) is not being recorded, so these are the blocks of its malloc, without call paths: ",
@@ -137,6 +140,10 @@ static void write_json(FILE *out, const struct kept_leaks *l, const struct leaks
         json_put_uint(&j, "unwalked_bytes", o->unwalked_bytes);
         json_key(&j, "is_go");
         json_bool(&j, o->is_go);
+        json_put_string(&j, "incomplete", o->unexplained ? o->unexplained : "");
+        json_put_uint(&j, "resident_bytes", o->anon_bytes);
+        json_put_uint(&j, "unexplained_bytes",
+                      o->anon_bytes - MIN(o->explained_bytes, o->anon_bytes));
         json_put_uint(&j, "looks", o->n_looks);
         json_put_sum(&j, "left_out", o->moving_bytes, o->n_moving_blocks);
         json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);

@@ -2,19 +2,23 @@
 #include "record/unrecorded_graph.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/frozen.h"
 #include "attach/frozen_check.h"
+#include "attach/layouts.h"
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
 #include "attach/target.h"
 #include "attach/tracee.h"
 #include "base/system_clock.h"
+#include "base/units.h"
 #include "reach/process_graph.h"
 #include "reach/settled_graph.h"
+#include "record/proc.h"
 #include "record/scan_progress.h"
 
 enum {
@@ -22,7 +26,8 @@ enum {
         MAX_LOOKS = 6,
         FEW_LOOKS = 3, /* where one takes long */
         LONG_MS = 500,
-        FIRST_PAUSE_MS = 5, /* between two; each is twice the last */
+        FIRST_PAUSE_MS = 5,       /* between two; each is twice the last */
+        MIN_ANON_BYTES = 1 << 20, /* less is variables and stacks in any program */
 };
 
 struct parts {
@@ -41,14 +46,24 @@ static void parts_done(struct parts *p) {
         maps_done(&p->before);
 }
 
+static void add_explained(struct unrecorded *what, const heap_frees *frees, uint64_t block_bytes) {
+        what->explained_bytes += block_bytes;
+        for (size_t i = 0; i < frees->n; i++)
+                what->explained_bytes += frees->items[i].size_bytes;
+}
+
 static bool take_libc(struct parts *p, const struct frozen *f, struct unrecorded *what) {
         struct malloc_heap heap;
         bool is_found = malloc_heap_read(&heap, f->copy, f->mem_fd, true);
+        uint64_t n_bytes = 0;
 
-        for (size_t i = 0; i < heap.blocks.n; i++)
+        for (size_t i = 0; i < heap.blocks.n; i++) {
                 vec_push(&p->blocks,
                          (struct found_block){heap.blocks.items[i].address,
                                               heap.blocks.items[i].size_bytes, 0, REACH_NO_SITE});
+                n_bytes += heap.blocks.items[i].size_bytes + sizeof(uint64_t); /* its header */
+        }
+        add_explained(what, &heap.frees, n_bytes);
         if (is_found)
                 vec_push(&p->own,
                          (struct reach_range){heap.arenas.items[0].at, heap.arenas.items[0].end});
@@ -59,15 +74,20 @@ static bool take_libc(struct parts *p, const struct frozen *f, struct unrecorded
 }
 
 /* A graph without the blocks of an allocator that is there would call much lost that is not. */
-static bool take_others(struct parts *p, const struct frozen *f, const char **ret_missing) {
+static bool take_others(struct parts *p, const struct frozen *f, struct unrecorded *what,
+                        const char **ret_missing) {
         struct other_heaps heaps;
+        uint64_t n_bytes = 0;
         bool has_blocks;
 
         other_heaps_read(&heaps, f->copy, f->mem_fd);
-        for (size_t i = 0; i < heaps.list.blocks.n; i++)
+        for (size_t i = 0; i < heaps.list.blocks.n; i++) {
                 vec_push(&p->blocks, (struct found_block){heaps.list.blocks.items[i].address,
                                                           heaps.list.blocks.items[i].size_bytes, 0,
                                                           REACH_NO_SITE});
+                n_bytes += heaps.list.blocks.items[i].size_bytes;
+        }
+        add_explained(what, &heaps.list.frees, n_bytes);
         for (size_t i = 0; i < heaps.list.own.n; i++)
                 vec_push(&p->own, (struct reach_range){heaps.list.own.items[i].begin,
                                                        heaps.list.own.items[i].end});
@@ -93,15 +113,19 @@ static void take_threads(struct parts *p, const struct frozen *f) {
 /* -EAGAIN: another moment may do. */
 static int take_parts(struct parts *p, const struct frozen *f, pid_t pid, struct unrecorded *what,
                       struct err *reterr) {
-        const char *missing;
-        bool has_libc = take_libc(p, f, what), has_others = take_others(p, f, &missing);
+        const char *missing, *unread = layouts_known()->unread;
+        bool has_libc, has_others;
 
+        what->explained_bytes = 0;
+        has_libc = take_libc(p, f, what);
+        has_others = take_others(p, f, what, &missing);
         take_threads(p, f);
         if (missing)
                 return err_set(
                         reterr, -EAGAIN,
-                        "process %d (%s) allocates with %s, whose blocks silt cannot list: record it with 'silt attach %d'",
-                        (int)pid, what->name, missing, (int)pid);
+                        "process %d (%s) allocates with %s, whose blocks silt cannot list%s%s%s: record it with 'silt attach %d'",
+                        (int)pid, what->name, missing, unread[0] ? " (" : "", unread,
+                        unread[0] ? " is no layout of an allocator)" : "", (int)pid);
         if (!has_libc && !has_others)
                 return err_set(
                         reterr, -ENOTSUP,
@@ -142,11 +166,13 @@ static int read_copy(const struct frozen *f, struct parts *parts, struct heap_gr
 static int make_once(pid_t pid, struct heap_graph *ret, struct unrecorded *what,
                      struct err *reterr) {
         struct parts parts = {0};
+        struct proc_memory memory;
         struct frozen f;
         int r = maps_read(&parts.before, pid, reterr);
 
         if (r < 0)
                 return r;
+        what->anon_bytes = proc_memory(pid, &memory) ? memory.anon_bytes : 0;
         r = frozen_make(&f, pid, NULL, NULL, reterr);
         if (r < 0) {
                 parts_done(&parts);
@@ -213,6 +239,19 @@ static int settle(pid_t pid, struct heap_graph *h, struct unrecorded *what, stru
                 what->moving_bytes = n_bytes;
         vec_free(&loose);
         return r;
+}
+
+bool unrecorded_is_unexplained(const struct unrecorded *what, char *text, size_t cap) {
+        struct unit_text a, b;
+
+        if (what->anon_bytes < MIN_ANON_BYTES || what->explained_bytes >= what->anon_bytes / 2)
+                return false;
+        snprintf(
+                text, cap,
+                "%s of the %s that %s has resident as its own memory are in no block that silt knows: variables, stacks, or memory that the program or an allocator unknown to silt divides itself",
+                unit_bytes(&a, what->anon_bytes - what->explained_bytes),
+                unit_bytes(&b, what->anon_bytes), what->name);
+        return true;
 }
 
 int unrecorded_graph_make(pid_t pid, struct heap_graph *ret, struct unrecorded *ret_what,

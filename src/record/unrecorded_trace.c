@@ -179,6 +179,19 @@ static void add_go_note(struct trace_writer *w, pid_t pid) {
         trace_put_note(w, 0, note);
 }
 
+static void add_unexplained(struct trace_writer *w, pid_t pid, const struct unrecorded *what) {
+        char text[300], note[400];
+
+        if (!unrecorded_is_unexplained(what, text, sizeof(text)))
+                return;
+        trace_limit_write(&(struct trace_limit){.kind = LIMIT_UNSEEN,
+                                                .pid = (uint32_t)pid,
+                                                .bytes = what->anon_bytes - what->explained_bytes,
+                                                .text = text},
+                          note, sizeof(note));
+        trace_put_note(w, 0, note);
+}
+
 int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *reterr) {
         _cleanup_(trace_writer_freep) struct trace_writer *w = NULL;
         struct heap_graph h = {0};
@@ -211,6 +224,8 @@ int unrecorded_trace_write(pid_t pid, int fd, bool with_threads, struct err *ret
                                                                        .exe = what.name});
                 if (program_is_go_process(pid))
                         add_go_note(w, pid);
+                else if (why >= 0)
+                        add_unexplained(w, pid, &what);
                 if (why >= 0) {
                         add_places(w, pid, &h);
                         r = write_graph(w, &h, process, reterr);

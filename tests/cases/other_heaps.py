@@ -201,6 +201,74 @@ def test_an_allocator_that_silt_cannot_read(t):
         kill_family(process.pid)
 
 
+POOL = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+/* The queues of a mimalloc's heap, since 3.0: first and last page, how many there are, bytes of their blocks. */
+volatile uint64_t queues[75][4] = {{0, 0, 0, 8}, {0, 0, 0, 8}};
+void *volatile kept[20];
+int main(int argc, char **argv) {
+        uint64_t words = 1, step = 1;
+        char *pool = mmap(NULL, 24 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char line[16];
+        for (int i = 2; i < 75; i++) {
+                if (words >= 8 * step)
+                        step *= 2;
+                words += step;
+                queues[i][3] = 8 * words;
+        }
+        memset(pool, 1, (size_t)atoi(argv[1]) << 20);
+        for (int i = 0; i < 20; i++)
+                memset(kept[i] = malloc(atoi(argv[2])), 1, atoi(argv[2]));
+        if (argc > 3)
+                queues[3][0] = queues[3][1] = (uint64_t)pool;
+        puts("ready");
+        fflush(stdout);
+        return !fgets(line, sizeof(line), stdin);
+}
+"""
+
+
+def pool(t, *argv):
+    with open(t.path("pool.c"), "w") as f:
+        f.write(POOL)
+    subprocess.run(["gcc", "-O1", "-o", t.path("pool"), t.path("pool.c")], check=True)
+    process = subprocess.Popen([t.path("pool"), *(str(a) for a in argv)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    t.running.append(process)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_a_mimalloc_that_silt_does_not_know(t):
+    """Known by the queues of its heap, under whatever name it was built: refused in one line. One that nobody uses is none."""
+    process = pool(t, 20, 1000, "used")
+    for command in ("leaks", "holders"):
+        r = t.silt.command(command, str(process.pid))
+        assert r.code != 0 and "allocates with a mimalloc of a version unknown to silt" in r.errors, r.errors
+        assert len(r.errors.splitlines()) == 1 and not r.text, r
+    kill_family(process.pid)
+    process = pool(t, 0, 1000)
+    assert t.silt.command("leaks", str(process.pid)).code == 0
+    kill_family(process.pid)
+
+
+def test_memory_that_no_block_explains(t):
+    """20 blocks beside 20 MiB that the program divides itself: the first words say so. Not where blocks are most of it."""
+    for size, is_most in ((1000, True), (3 << 20, False)):
+        process = pool(t, 20, size)
+        for command in ("leaks", "holders"):
+            text = " ".join(t.silt.command(command, str(process.pid)).text.split())
+            got = parse(t.silt.command(command, str(process.pid), "--json").text)
+            begins = re.match(r"Incomplete: 20\.\d MiB of the 20\.\d MiB that pool has resident as its own memory are in no block that silt knows", text)
+            assert bool(begins) == is_most and bool(got["incomplete"]) == is_most, (size, text, got["incomplete"])
+            if is_most or command == "leaks":
+                assert 19 << 20 < got["unexplained_bytes"] < 21 << 20, got["unexplained_bytes"]
+        kill_family(process.pid)
+
+
 def fill_redis(t, server):
     socket = t.path("redis")
     process = subprocess.Popen([server, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", t.dir, "--enable-debug-command", "yes"],

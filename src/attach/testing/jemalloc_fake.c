@@ -160,6 +160,14 @@ struct jemalloc_found je_fill(struct je_fake *f, const struct je_config *c) {
         return found;
 }
 
+void je_drop_figures(struct je_fake *f, const struct je_config *c) {
+        for (unsigned arena = 0; arena < 2; arena++) {
+                for (unsigned i = 0; i < N_USED; i++)
+                        memset(je_bin(f, c, arena, classes[arena][i]), 0, JE_FIGURES_WORDS * 8);
+                memset(je_large(f, c, arena, 2 * arena), 0, 3 * 8);
+        }
+}
+
 /* ---- extents ----------------------------------------------------------------------------------------------- */
 
 static void put_link(struct je_fake *f, uint64_t at, uint64_t value) {
@@ -298,4 +306,10 @@ bool je_read(struct je_reader *r, struct jemalloc_found *ret) {
         struct memory m = memory_of(r);
 
         return jemalloc_read(&m, r->fake->data, JE_ROOT_WORD, ret); /* the root is not needed */
+}
+
+bool je_find(struct je_reader *r, struct jemalloc_found *ret) {
+        struct memory m = memory_of(r);
+
+        return jemalloc_find(&m, r->fake->data, JE_ROOT_WORD, ret);
 }

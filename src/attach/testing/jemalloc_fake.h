@@ -66,6 +66,9 @@ struct je_config je_config_at(unsigned i);
 /* Two arenas with blocks of small and large classes: what is found then. */
 struct jemalloc_found je_fill(struct je_fake *f, const struct je_config *c);
 
+/* After je_fill: as if it was built without statistics. */
+void je_drop_figures(struct je_fake *f, const struct je_config *c);
+
 /* Words of an arena: figures of the first shard's bin, of a large class, the number of active pages, the pointer at its base. */
 uint64_t *je_bin(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned class);
 uint64_t *je_large(struct je_fake *f, const struct je_config *c, unsigned arena, unsigned large);
@@ -81,3 +84,4 @@ uint16_t je_number(const struct je_fake *f, const uint64_t *word);
 
 bool je_list(struct je_reader *r, struct heap_list *ret);
 bool je_read(struct je_reader *r, struct jemalloc_found *ret);
+bool je_find(struct je_reader *r, struct jemalloc_found *ret);
