@@ -188,7 +188,7 @@ static int gather(struct holders *h, struct query *q, struct opened *old, struct
         if (i == SIZE_MAX && query_n_graphs(q))
                 return err_set(
                         reterr, -ENOENT,
-                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph'");
+                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph', or record with --graph-every 1m");
         h->graph_idx = i == SIZE_MAX ? 0 : i;
         r = held_graph_open(&h->now, q, &h->names, h->graph_idx, &h->texts, reterr);
         if (r < 0)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "keep/site_texts.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/units.h"
 
 void site_texts_init(struct site_texts *t) {
@@ -65,24 +68,112 @@ void site_texts_replace(struct site_texts *t, const struct frame_names *names,
         map_done(&most);
 }
 
-void site_texts_by_size(struct site_texts *t, struct heap_graph *h) {
-        struct map sites = {0};
+/* ---- without call paths ---------------------------------------------------------------------------------- */
+
+/* Where a block is in the graph: what blocks point to it, and it to what. */
+#define FROM_NONE UINT64_MAX
+#define FROM_SEVERAL (UINT64_MAX - 1)
+#define FROM_MANY (UINT64_MAX - 2)
+
+enum { MANY_FROM = 64 }; /* what so many blocks point to is above them all */
+
+enum to { TO_NONE, TO_OWN_SIZE, TO_OTHERS };
+
+struct position {
+        uint64_t from_bytes; /* the size of all that point to it */
+        uint32_t n_from;
+        enum to to;
+        bool has_such; /* it points to one of its own size */
+};
+
+static struct position *positions_find(const struct reach_graph *g) {
+        struct position *ret = malloc(MAX(g->n_blocks, 1u) * sizeof(ret[0]));
+
+        for (uint32_t i = 0; ret && i < g->n_blocks; i++)
+                ret[i] = (struct position){.from_bytes = FROM_NONE};
+        for (uint32_t i = 0; ret && i < g->n_blocks; i++)
+                for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++) {
+                        uint32_t to = reach_edge_block(g->edges[e]);
+                        uint64_t from_bytes = g->blocks[i].size_bytes, *known = &ret[to].from_bytes;
+
+                        if (to == i)
+                                continue;
+                        if (++ret[to].n_from >= MANY_FROM)
+                                *known = FROM_MANY;
+                        else if (*known != from_bytes)
+                                *known = *known == FROM_NONE ? from_bytes : FROM_SEVERAL;
+                        ret[i].has_such |= g->blocks[to].size_bytes == from_bytes;
+                        if (ret[i].to != TO_OTHERS)
+                                ret[i].to = g->blocks[to].size_bytes == from_bytes ? TO_OWN_SIZE
+                                                                                   : TO_OTHERS;
+                }
+        /* the first of a list is one of it */
+        for (uint32_t i = 0; ret && i < g->n_blocks; i++)
+                if (ret[i].from_bytes == FROM_NONE && ret[i].has_such)
+                        ret[i].from_bytes = g->blocks[i].size_bytes;
+        return ret;
+}
+
+static void add_position(const struct position *p, struct str *to) {
+        static const char *const pointers[] = {[TO_NONE] = "without pointers",
+                                               [TO_OWN_SIZE] = "with pointers to such",
+                                               [TO_OTHERS] = "with pointers"};
+        struct unit_text n;
+
+        str_addf(to, " %s (", pointers[p->to]);
+        if (p->from_bytes == FROM_NONE)
+                str_add(to, "no block points");
+        else if (p->from_bytes == FROM_MANY)
+                str_add(to, "very many blocks point");
+        else if (p->from_bytes == FROM_SEVERAL)
+                str_add(to, "blocks of several sizes point");
+        else
+                str_addf(to, "blocks of %s bytes point", unit_count(&n, p->from_bytes));
+        str_add(to, " there)");
+}
+
+int site_texts_by_size(struct site_texts *t, struct heap_graph *h) {
+        struct position *positions = positions_find(&h->graph);
+        struct map sites = {0}, sizes = {0}, of_size = {0}, froms = {0};
         struct str text = {0};
         struct unit_text n;
 
+        if (!positions)
+                return -ENOMEM;
+        /* a size has more than one line only where its blocks are in more than one position */
         for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
-                bool is_new;
-                uint64_t *site = map_put(&sites, h->blocks[i].size_bytes, 0, &is_new);
+                uint64_t from = *map_put(&froms, positions[i].from_bytes, froms.n, NULL) * 3 +
+                                positions[i].to + 1;
+                uint64_t *one = map_put(&of_size, h->blocks[i].size_bytes, from, NULL);
 
+                if (*one != from)
+                        *one = 0;
+        }
+        for (uint32_t i = 0; i < h->graph.n_blocks; i++) {
+                uint64_t size_bytes = h->blocks[i].size_bytes, from = 0, size_idx, *site;
+                bool is_one = *map_put(&of_size, size_bytes, 0, NULL), is_new;
+
+                if (!is_one)
+                        from = *map_put(&froms, positions[i].from_bytes, 0, NULL) * 3 +
+                               positions[i].to + 1;
+                size_idx = *map_put(&sizes, size_bytes, sizes.n, NULL);
+                site = map_put(&sites, size_idx << 32 | from, 0, &is_new);
                 if (is_new) {
                         str_clear(&text);
-                        str_addf(&text, "%s bytes", unit_count(&n, h->blocks[i].size_bytes));
+                        str_addf(&text, "%s bytes", unit_count(&n, size_bytes));
+                        if (!is_one)
+                                add_position(&positions[i], &text);
                         *site = text_pool_add(&t->pool, str_text(&text));
                 }
                 h->blocks[i].site = (uint32_t)*site;
         }
+        map_done(&sizes);
         str_done(&text);
         map_done(&sites);
+        map_done(&of_size);
+        map_done(&froms);
+        free(positions);
+        return 0;
 }
 
 uint32_t site_texts_stack(const struct site_texts *t, uint32_t site) {

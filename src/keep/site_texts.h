@@ -23,7 +23,7 @@ void site_texts_replace(struct site_texts *t, const struct frame_names *names,
                         struct heap_graph *h);
 
 /* The same by the blocks' sizes, for graphs without call paths: "24 bytes". */
-void site_texts_by_size(struct site_texts *t, struct heap_graph *h);
+int site_texts_by_size(struct site_texts *t, struct heap_graph *h);
 
 /* The number of a stack; REACH_NO_SITE: it has no frame. */
 uint32_t site_texts_of(struct site_texts *t, const struct frame_names *names, uint32_t stack);
