@@ -241,6 +241,18 @@ static void add_share(struct str *to, uint64_t part, uint64_t all) {
                 str_addf(to, "%.*f %%", pct > 99 || pct < 10 ? 1 : 0, MIN(pct, 99.9));
 }
 
+static void add_end(const struct holders *h, struct str *to) {
+        struct unit_text a, b;
+
+        if (!h->peak_bytes)
+                return;
+        str_addf(to, "At the end %s were live; the peak was %s. ", unit_bytes(&a, h->end_bytes),
+                 unit_bytes(&b, h->peak_bytes));
+        str_add(to,
+                h->is_high ? "This is the graph nearest to the peak. "
+                           : "This is the graph at the end; --graph-every 1s takes earlier ones. ");
+}
+
 void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         const struct held_graph *g = &h->now;
         const struct site_tree *t = &g->holders.tree;
@@ -249,6 +261,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         struct unit_text a, b;
 
         missing_blocks_add(query_view(h->names.q), g->info.process, to);
+        add_end(h, to);
         if (!g->heap.graph.n_blocks) {
                 query_add_process_name(h->names.q, g->info.process, to);
                 str_addf(to, " held no block that silt saw allocated, after %s.",
