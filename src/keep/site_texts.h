@@ -13,8 +13,11 @@ struct site_texts {
         struct text_pool pool; /* number of a site → its text; roots' names are numbered here too */
         struct map
                 stacks; /* number of a site → a stack of it, of those in the trace last met the one with most blocks */
+        struct map apart; /* a stack → the number of its site, where a line has several */
+        bool is_decided;  /* of the first graph; those beside it are told as it is */
 };
 
+/* One line may request several things: calls at different addresses whose blocks have one size each, and not the same, are sites of their own. */
 void site_texts_init(struct site_texts *t);
 void site_texts_done(struct site_texts *t);
 
