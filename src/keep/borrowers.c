@@ -121,6 +121,8 @@ static void find_above(struct walk *w) {
                 for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++) {
                         uint32_t to = reach_edge_block(g->edges[e]);
 
+                        if (w->b->level[to] == VARIABLES)
+                                continue; /* nobody asks */
                         if (is_element)
                                 ++*map_put(&w->n_above, up_key(w, i, to), 0, NULL);
                         else if (to != i && w->above[to] != place)
@@ -141,9 +143,27 @@ static bool is_head(const struct walk *w, reach_edge edge, uint32_t place) {
         return false;
 }
 
+/* Whether a thread points to the first byte of what no variable leads to. */
+static bool may_own(const struct walk *w) {
+        const struct reach_graph *g = w->g;
+
+        for (uint32_t i = 0; i < g->n_roots; i++)
+                for (uint64_t e = g->first[g->n_blocks + i];
+                     is_thread(&w->places[w->of_root[i]]) && e < g->first[g->n_blocks + i + 1]; e++)
+                        if (reach_edge_kind(g->edges[e]) == EDGE_START &&
+                            w->b->level[reach_edge_block(g->edges[e])] != VARIABLES)
+                                return true;
+        return false;
+}
+
 static void walk_owners(struct walk *w) {
         const struct reach_graph *g = w->g;
         uint32_t from = w->n;
+
+        if (!may_own(w))
+                return;
+        find_crowds(w);
+        find_above(w);
 
         for (uint32_t i = 0; i < g->n_roots; i++) {
                 if (!is_thread(&w->places[w->of_root[i]]))
@@ -198,8 +218,6 @@ int borrowers_find(const struct reach_graph *g, const struct root_place *places,
                 ret->place[i] = REACH_NONE;
         }
         if (r == 0) {
-                find_crowds(&w);
-                find_above(&w);
                 walk_level(&w, VARIABLES);
                 walk_owners(&w);
                 walk_level(&w, THREAD_LOCALS);
