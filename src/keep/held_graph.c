@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "keep/kept_graph.h"
-#include "keep/nearest_places.h"
 #include "symbol/symbol.h"
 
 enum {
@@ -221,7 +220,7 @@ static int find_nearest(struct held_graph *g) {
         const struct reach_graph *graph = &g->heap.graph;
         const struct site_tree *t = &g->holders.tree;
         const struct reach_dominators *d = &g->holders.dominators;
-        uint32_t *of_block = malloc(MAX(graph->n_blocks, 1u) * sizeof(of_block[0]));
+        struct nearest_places *of_block = malloc(MAX(graph->n_blocks, 1u) * sizeof(of_block[0]));
         uint64_t *most = calloc(t->n, sizeof(most[0]));
         int r = of_block && most ? nearest_places_find(graph, &g->places, of_block) : -ENOMEM;
 
@@ -229,7 +228,7 @@ static int find_nearest(struct held_graph *g) {
         if (!g->nearest_of_group)
                 r = -ENOMEM;
         for (uint32_t i = 0; r == 0 && i < t->n; i++)
-                g->nearest_of_group[i] = REACH_NONE;
+                g->nearest_of_group[i].of[0] = REACH_NONE;
         for (uint32_t i = 0; r == 0 && i < graph->n_blocks; i++) {
                 uint32_t group = t->group_of[i];
 
@@ -300,8 +299,9 @@ int held_graph_open(struct held_graph *g, struct query *q, const struct frame_na
         if (g->heap.seqs)
                 site_texts_replace(texts, names, &g->heap);
         else
-                site_texts_by_size(texts, &g->heap);
-        r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
+                r = site_texts_by_size(texts, &g->heap);
+        if (r == 0)
+                r = root_places_find(&g->heap, q, g->info.process, texts, &g->places);
         g->keys = (struct site_keys){.type_of = type_of, .name_of = name_of, .ctx = g};
         if (r == 0)
                 r = name_types(g, q, texts);

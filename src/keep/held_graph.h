@@ -3,6 +3,7 @@
 #pragma once
 
 #include "keep/group_containers.h"
+#include "keep/nearest_places.h"
 #include "keep/root_places.h"
 #include "reach/holder_tree.h"
 
@@ -18,8 +19,8 @@ struct held_graph {
         struct container_sum *containers; /* of the groups (group_containers.h) */
         /* of each group below a place: the root from which alone it is held; REACH_NONE: there are several, or it is deeper */
         uint32_t *root_of_group;
-        /* of each group that several places hold together: the nearest of them, as nearest_places.h says; else REACH_NONE */
-        uint32_t *nearest_of_group;
+        /* of each group that several places hold together: the nearest of them, as nearest_places.h says; else none */
+        struct nearest_places *nearest_of_group;
         uint64_t *
                 oldest_ns; /* of each group: when its first block was allocated; UINT64_MAX: unknown, or it is small */
         /* The one block from which most of the largest group at the top hangs, while no single one below it has most of that again: the

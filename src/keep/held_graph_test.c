@@ -43,31 +43,86 @@ static const struct reach_graph hand_graph = {.blocks = hand_blocks,
                                               .first = hand_first,
                                               .edges = hand_edges};
 static struct root_place hand_places[5] = {
-        {.kind = ROOT_PLACE_VARIABLE}, {.kind = ROOT_PLACE_THREAD},    {.kind = ROOT_PLACE_THREAD},
-        {.kind = ROOT_PLACE_MAPPING},  {.kind = ROOT_PLACE_ALLOCATOR},
+        {.kind = ROOT_PLACE_VARIABLE},
+        {.kind = ROOT_PLACE_THREAD, .name = 1},
+        {.kind = ROOT_PLACE_THREAD, .name = 2},
+        {.kind = ROOT_PLACE_MAPPING, .name = 3},
+        {.kind = ROOT_PLACE_ALLOCATOR, .name = 4},
 };
 
 static void test_borrowers(void **state) {
         /* the variable leads to 0, a thread to 3 which the variable has, another to 2; a mapping to 1, which 2 has; an allocator to 3 and 1 */
         const uint32_t of_root[6] = {0, 1, 2, 3, 4, 4};
         const bool expected[6] = {true, false, true, false, false, false};
-        bool counts[6] = {0};
+        struct borrowers b;
 
         (void)state;
-        assert_int_equal(borrowers_find(&hand_graph, hand_places, of_root, counts), 0);
-        assert_memory_equal(counts, expected, sizeof(counts));
+        assert_int_equal(borrowers_find(&hand_graph, hand_places, of_root, &b), 0);
+        assert_memory_equal(b.counts, expected, sizeof(expected));
+        borrowers_done(&b);
+}
+
+/* A thread's head, block 0, leads to 2 and, by what these hold, to all of 2 to 10; 1, which points to 3, is what they all point to, the
+ * thread and thread-local data; a word of that points to 5, too. */
+static void test_owner(void **state) {
+        enum { N = 11, FIRST = 2 };
+        struct reach_block blocks[N] = {0};
+        const struct reach_root roots[4] = {0};
+        uint64_t first[N + 5] = {0}, n = 0;
+        reach_edge edges[64];
+        const uint32_t of_root[4] = {0, 0, 1, 1};
+        struct root_place places[2] = {{.kind = ROOT_PLACE_THREAD, .name = 0},
+                                       {.kind = ROOT_PLACE_THREAD_LOCAL, .name = 1}};
+        struct reach_graph g = {.blocks = blocks,
+                                .roots = roots,
+                                .n_blocks = N,
+                                .n_roots = 4,
+                                .first = first,
+                                .edges = edges};
+        struct borrowers b;
+        uint64_t also = 0;
+
+        (void)state;
+        for (uint32_t i = 0; i < N; i++) {
+                blocks[i].site = i < FIRST ? i : FIRST;
+                first[i] = n;
+                if (i < FIRST) {
+                        edges[n++] = i == 0 ? FIRST : 3;
+                        continue;
+                }
+                edges[n++] = 1;
+                edges[n++] = i + 1 < N ? i + 1 : 0;
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+                first[N + i] = n;
+                edges[n++] = i == 0 ? 0 : i < 3 ? 1 : 5;
+        }
+        first[N + 4] = n;
+        assert_int_equal(borrowers_find(&g, places, of_root, &b), 0);
+        assert_true(b.counts[0] && !b.counts[1] && b.counts[2] && !b.counts[3]);
+        for (uint32_t i = 0; i < N; i++)
+                assert_int_equal(b.place[i], i == 1);
+        borrowers_drop_edges(&b, of_root, &g);
+        assert_int_equal(first[2] - first[1], 0); /* 1 points to 3 no more */
+        assert_int_equal(reach_n_edges(&g), n - 1);
+        assert_true(map_get(&b.also, borrowers_pair(0, 1), &also));
+        assert_int_equal(also, 2);
+        borrowers_done(&b);
 }
 
 static void test_nearest(void **state) {
-        uint32_t of_root[6] = {0, 1, 2, 3, 4, 4}, nearest[4];
-        const uint32_t expected[4] = {0, 3, 2, 1};
+        uint32_t of_root[6] = {0, 1, 2, 3, 4, 4}, expected[4] = {0, 3, 2, 1};
+        struct nearest_places nearest[4];
         struct root_places places = {.places = {.of_root = of_root, .n = 5}};
 
         (void)state;
         places.list.items = hand_places;
         places.list.n = 5;
         assert_int_equal(nearest_places_find(&hand_graph, &places, nearest), 0);
-        assert_memory_equal(nearest, expected, sizeof(nearest));
+        for (int i = 0; i < 4; i++)
+                assert_int_equal(nearest[i].of[0], expected[i]);
+        assert_int_equal(nearest[3].of[1], 4);
+        assert_int_equal(nearest[3].of[2], 0);
 }
 
 /* ---- of a trace --------------------------------------------------------------------------------------------- */
@@ -196,6 +251,7 @@ static void test_recorded(void **state) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_borrowers),
+                                           cmocka_unit_test(test_owner),
                                            cmocka_unit_test(test_nearest),
                                            cmocka_unit_test(test_foreign_numbers)};
         const struct CMUnitTest recorded[] = {cmocka_unit_test(test_recorded)};

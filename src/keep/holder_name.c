@@ -72,6 +72,30 @@ void holder_name_add(const struct held_graph *g, const struct frame_names *names
         holder_name_add_site(g, names, texts, x, utf8, to);
 }
 
+bool holder_name_add_places(const struct held_graph *g, const struct site_texts *texts,
+                            uint32_t group, struct str *to) {
+        const uint32_t *found = g->nearest_of_group[group].of;
+        uint32_t of[NEAREST_PLACES];
+        int n = 0;
+
+        /* names say more than addresses */
+        for (int is_named = 1; is_named >= 0; is_named--)
+                for (int i = 0; i < NEAREST_PLACES && found[i] != REACH_NONE; i++)
+                        if ((g->places.list.items[found[i]].kind == ROOT_PLACE_VARIABLE) ==
+                            is_named)
+                                of[n++] = found[i];
+        for (int i = 0; i < MIN(n, NEAREST_PLACES - 1); i++) {
+                if (i)
+                        str_add(to, n == NEAREST_PLACES ? ", " : " and ");
+                style_add_clean(to, texts->pool.items.items[g->places.list.items[of[i]].name]);
+        }
+        if (n == NEAREST_PLACES)
+                str_add(to, " and others");
+        else if (n == 1)
+                str_add(to, " and others of that name");
+        return n > 0;
+}
+
 const struct root_place *holder_name_place(const struct held_graph *g, uint32_t name) {
         for (size_t i = 0; i < g->places.list.n; i++)
                 if (g->places.list.items[i].name == name)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "keep/high_graph.h"
 #include "keep/holders_write.h"
 #include "query/search_pattern.h"
 #include "show/opened.h"
@@ -180,6 +181,28 @@ static int open_before(struct holders *h, struct query *q, struct opened *old, s
         return holder_growth_find(&h->before.holders.tree, &h->now.holders.tree, &h->growth);
 }
 
+/* What is left at the end does not say who held the most. */
+static int prefer_high(struct holders *h, struct query *q, struct err *reterr) {
+        uint32_t process = h->now.info.process;
+        uint64_t peak_bytes;
+        size_t high;
+
+        if (!high_graph_is_exit(q, h->graph_idx))
+                return 0;
+        peak_bytes = high_graph_peak_bytes(q, process, h->now.info.time_ns);
+        if (!high_graph_matters(h->now.all_bytes, peak_bytes))
+                return 0;
+        h->end_bytes = h->now.all_bytes;
+        h->peak_bytes = peak_bytes;
+        high = high_graph_find(q, process);
+        if (high == SIZE_MAX)
+                return 0;
+        h->is_high = true;
+        h->graph_idx = high;
+        held_graph_done(&h->now);
+        return held_graph_open(&h->now, q, &h->names, high, &h->texts, reterr);
+}
+
 static int gather(struct holders *h, struct query *q, struct opened *old, struct err *reterr) {
         uint32_t process = h->options->view.resolved->scope.process;
         size_t i = held_graph_newest(q, process, SIZE_MAX);
@@ -188,12 +211,13 @@ static int gather(struct holders *h, struct query *q, struct opened *old, struct
         if (i == SIZE_MAX && query_n_graphs(q))
                 return err_set(
                         reterr, -ENOENT,
-                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph'");
+                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph', or record with --graph-every 1m");
         h->graph_idx = i == SIZE_MAX ? 0 : i;
         r = held_graph_open(&h->now, q, &h->names, h->graph_idx, &h->texts, reterr);
-        if (r < 0)
-                return r;
-        r = open_before(h, q, old, i, reterr);
+        if (r == 0 && !h->options->old_path)
+                r = prefer_high(h, q, reterr);
+        if (r == 0 && (h->options->old_path || !h->is_high))
+                r = open_before(h, q, old, i, reterr);
         if (r < 0)
                 return r;
         find_site_growth(h, q, h->now.info.time_ns / 2, &h->site_growth[0]);

@@ -223,6 +223,12 @@ void holders_json(FILE *out, const struct holders *h) {
         json_bool(&j, g->heap.seqs != NULL);
         json_put_uint(&j, "graph", h->graph_idx);
         json_put_double(&j, "at_s", (double)g->info.time_ns / 1e9, 6);
+        if (h->peak_bytes) {
+                json_put_uint(&j, "end_bytes", h->end_bytes);
+                json_put_uint(&j, "peak_bytes", h->peak_bytes);
+                json_key(&j, "is_near_peak");
+                json_bool(&j, h->is_high);
+        }
         json_put_double(&j, "pause_s", (double)g->heap.pause_ns / 1e9, 6);
         is_missing = missing_blocks_find(query_view(h->names.q), g->info.process, &missing);
         json_put_string(&j, "incomplete", is_missing ? missing.text : "");

@@ -17,7 +17,9 @@ enum {
         OTHER_CELLS = 10,
         AGE_MIN_WIDTH = 76,  /* narrower lines have no age, */
         EACH_MIN_WIDTH = 66, /* and no size of each */
+        MIN_NAME = 24,       /* cells */
         NOTABLE_SHARE = 20,  /* capacity that is not used is told if it is one of so many parts */
+        MAX_ALSO = 2,
         MIN_SHARE =
                 200, /* what is less than one of so many parts of all is not shown unless asked */
 };
@@ -115,17 +117,11 @@ static void add_rate(const struct holders *h, uint32_t group, struct str *to) {
 void holders_add_first(const struct holders *h, uint32_t first, uint32_t second, bool utf8,
                        struct str *to) {
         const struct site_tree *t = &h->now.holders.tree;
-        uint32_t place = h->now.nearest_of_group[first];
-
         if (t->groups[first].kind == GROUP_PLACE) {
                 holders_add_name(h, &h->now, t, first, utf8, to);
                 add_root(h, &h->now, second, utf8, to);
-        } else if (place == REACH_NONE) {
+        } else if (!holder_name_add_places(&h->now, &h->texts, first, to)) {
                 str_add(to, "several places");
-        } else {
-                style_add_clean(to,
-                                h->texts.pool.items.items[h->now.places.list.items[place].name]);
-                str_add(to, " and others");
         }
 }
 
@@ -166,11 +162,54 @@ static void add_hub(const struct holders *h, const uint32_t *way, uint32_t n, bo
 
         if (g->hub == REACH_NONE || g->hub_children < 2 || !above || above->n_blocks < 2)
                 return;
-        str_addf(to, " %s of it hang from one block of %s allocated by ",
+        str_addf(to, " %s of it hang from one block of %s",
                  unit_bytes(&a, g->holders.dominators.retained_bytes[g->hub]),
                  unit_bytes(&b, g->heap.blocks[g->hub].size_bytes));
-        holders_add_name(h, g, &g->holders.tree, g->holders.tree.group_of[g->hub], utf8, to);
+        if (!is_unrecorded(h)) {
+                str_add(to, " allocated by ");
+                holders_add_name(h, g, &g->holders.tree, g->holders.tree.group_of[g->hub], utf8,
+                                 to);
+        }
         str_add(to, ": no other way leads there.");
+}
+
+/* Places that only borrow what an owner has (borrowers.h), those with most pointers first. */
+static void add_also(const struct holders *h, const struct site_group *first, struct str *to) {
+        const struct root_places *p = &h->now.places;
+        uint32_t told[MAX_ALSO], n_told = 0;
+
+        if (first->kind != GROUP_PLACE)
+                return;
+        while (n_told < MAX_ALSO) {
+                uint64_t most = 0;
+                uint32_t best = REACH_NONE;
+
+                for (size_t i = 0; i < p->also.cap; i++) {
+                        uint32_t owner = (uint32_t)(p->also.entries[i].key >> 32),
+                                 other = (uint32_t)p->also.entries[i].key;
+                        bool is_told = !(p->also.used[i / 64] >> i % 64 & 1) ||
+                                       other >= p->list.n ||
+                                       p->list.items[owner].name != first->site ||
+                                       p->list.items[other].name == first->site;
+
+                        for (uint32_t k = 0; k < n_told && !is_told; k++)
+                                is_told = p->list.items[other].name == told[k];
+                        if (is_told || p->also.entries[i].value < most ||
+                            (p->also.entries[i].value == most && other > best))
+                                continue;
+                        most = p->also.entries[i].value;
+                        best = other;
+                }
+                if (best == REACH_NONE)
+                        break;
+                told[n_told++] = p->list.items[best].name;
+        }
+        for (uint32_t k = 0; k < n_told; k++) {
+                str_add(to, k == 0 ? " Also pointing into it, without owning it: " : " and ");
+                style_add_clean(to, h->texts.pool.items.items[told[k]]);
+        }
+        if (n_told)
+                str_add(to, ".");
 }
 
 /* How full the containers on the way are. */
@@ -206,6 +245,18 @@ static void add_share(struct str *to, uint64_t part, uint64_t all) {
                 str_addf(to, "%.*f %%", pct > 99 || pct < 10 ? 1 : 0, MIN(pct, 99.9));
 }
 
+static void add_end(const struct holders *h, struct str *to) {
+        struct unit_text a, b;
+
+        if (!h->peak_bytes)
+                return;
+        str_addf(to, "At the end %s were live; the peak was %s. ", unit_bytes(&a, h->end_bytes),
+                 unit_bytes(&b, h->peak_bytes));
+        str_add(to,
+                h->is_high ? "This is the graph nearest to the peak. "
+                           : "This is the graph at the end; --graph-every 1s takes earlier ones. ");
+}
+
 void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         const struct held_graph *g = &h->now;
         const struct site_tree *t = &g->holders.tree;
@@ -214,6 +265,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
         struct unit_text a, b;
 
         missing_blocks_add(query_view(h->names.q), g->info.process, to);
+        add_end(h, to);
         if (!g->heap.graph.n_blocks) {
                 query_add_process_name(h->names.q, g->info.process, to);
                 str_addf(to, " held no block that silt saw allocated, after %s.",
@@ -243,6 +295,7 @@ void holders_add_sentence(const struct holders *h, bool utf8, struct str *to) {
                         " holds. It is not being recorded, so these are the blocks of its malloc, without call paths.");
         else
                 str_addf(to, " held after %s.", unit_duration(&b, g->info.time_ns));
+        add_also(h, first, to);
         add_hub(h, way, n, utf8, to);
         add_containers(h, way, n, to);
 }
@@ -271,12 +324,29 @@ static void print_numbers(const struct style *s, uint64_t bytes, uint64_t blocks
         fputs("  ", s->out);
 }
 
-static void print_name(const struct style *s, uint32_t depth, struct str *name) {
+/* The first n_holder bytes say who holds it, and are never cut: what does not fit behind them has a line of its own. */
+static void print_name(const struct style *s, uint32_t depth, struct str *name, size_t n_holder,
+                       bool is_full) {
         struct str line = {0};
-        size_t indent = indent_cells(s, depth), room = s->width - numbers_cells(s) - indent;
+        size_t indent = indent_cells(s, depth), room = s->width - numbers_cells(s) - indent,
+               holder = style_width_n(str_text(name), n_holder);
 
         str_pad(&line, ' ', indent);
-        style_add_cut(s, &line, str_text(name), room);
+        if (is_full || n_holder == name->n || style_width(str_text(name)) <= room) {
+                str_add(&line, str_text(name));
+        } else {
+                bool is_apart = n_holder && holder + MIN_NAME > room;
+
+                /* ": " stands behind it */
+                str_addn(&line, str_text(name),
+                         n_holder - (is_apart && name->bytes[n_holder - 1] == ' '));
+                if (is_apart) {
+                        str_add(&line, "\n");
+                        str_pad(&line, ' ', numbers_cells(s) + indent + 2);
+                        holder = 2;
+                }
+                style_add_cut(s, &line, str_text(name) + n_holder, room - holder);
+        }
         fprintf(s->out, "%s\n", str_text(&line));
         str_done(&line);
         str_clear(name);
@@ -296,6 +366,7 @@ static void print_row(const struct style *s, const struct holders *h, const stru
         uint32_t depth = row->depth - 1;
         struct str name = {0};
         struct unit_text a;
+        size_t n_holder = 0;
 
         if (row->group == REACH_NONE) {
                 print_numbers(s, row->n_bytes, row->n_blocks, 0, 0);
@@ -309,12 +380,8 @@ static void print_row(const struct style *s, const struct holders *h, const stru
                               is_place || !g->n_blocks ? 0 : g->tree_bytes / g->n_blocks,
                               held_graph_age_ns(&h->now, row->group));
                 if (row->depth == 1 && !is_place &&
-                    h->now.nearest_of_group[row->group] != REACH_NONE)
-                        str_addf(&name, "%s and others: ",
-                                 h->texts.pool.items
-                                         .items[h->now.places.list
-                                                        .items[h->now.nearest_of_group[row->group]]
-                                                        .name]);
+                    holder_name_add_places(&h->now, &h->texts, row->group, &name))
+                        str_add(&name, ": ");
                 if (row->depth == 2) {
                         struct str root = {0};
 
@@ -325,9 +392,12 @@ static void print_row(const struct style *s, const struct holders *h, const stru
                                                  (strncmp(str_text(&root), ", ", 2) == 0 ? 2 : 0));
                         str_done(&root);
                 }
+                n_holder = name.n;
                 holders_add_name(h, &h->now, t, row->group, s->utf8, &name);
+                if (is_place)
+                        n_holder = name.n;
         }
-        print_name(s, depth, &name);
+        print_name(s, depth, &name, n_holder, h->options->is_full);
         if (row->group != REACH_NONE && holders_add_container(h, row->group, &name))
                 print_container(s, depth, str_text(&name));
         str_done(&name);

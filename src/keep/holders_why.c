@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* silt holders --why, and what grew between two graphs, as text. */
 #include "base/units.h"
+#include "keep/holder_name.h"
 #include "keep/holders_write.h"
 
 enum {
@@ -74,17 +75,14 @@ void holders_why_text(const struct style *s, const struct holders *h) {
 
 /* ---- growth ------------------------------------------------------------------------------------------------- */
 
-/* What several places hold together begins with the nearest of them. */
+/* What several places hold together begins with these. */
 static void add_row_name(const struct holders *h, const struct growth_row *row, bool utf8,
                          struct str *to) {
         const struct held_graph *g = row->after != REACH_NONE ? &h->now : &h->before;
         uint32_t group = row->after != REACH_NONE ? row->after : row->before;
-        uint32_t place = g->nearest_of_group[group];
 
-        if (place != REACH_NONE)
-                str_addf(to, "%s and others%s",
-                         h->texts.pool.items.items[g->places.list.items[place].name],
-                         utf8 ? " → " : " -> ");
+        if (holder_name_add_places(g, &h->texts, group, to))
+                str_add(to, utf8 ? " → " : " -> ");
         holders_add_name(h, g, &g->holders.tree, group, utf8, to);
 }
 
@@ -159,7 +157,10 @@ static void print_growth_rows(const struct style *s, const struct holders *h) {
                         str_add(&name, s->utf8 ? " ← " : " < ");
                         add_row_name(h, &h->growth.rows[up], s->utf8, &name);
                 }
-                style_add_cut(s, &line, str_text(&name), s->width - WHY_CELLS);
+                if (h->options->is_full)
+                        str_add(&line, str_text(&name));
+                else
+                        style_add_cut(s, &line, str_text(&name), s->width - WHY_CELLS);
                 str_addf(&more, "%s%s", h->growth.rows[best].n_blocks < 0 ? "-" : "+",
                          unit_count(&b, (uint64_t)llabs((long long)h->growth.rows[best].n_blocks)));
                 fprintf(s->out, "%10s %12s  %s\n",

@@ -15,6 +15,9 @@ struct holders {
         struct held_graph now, before;
         size_t graph_idx; /* of now, in its trace */
         bool has_before;
+        /* the program let most go before it ended: what was live then, the most that was, and whether this graph is near that */
+        uint64_t end_bytes, peak_bytes;
+        bool is_high;
         struct holder_growth growth; /* if has_before */
         struct why why;              /* if options->why */
         struct map site_growth

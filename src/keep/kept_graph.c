@@ -20,8 +20,11 @@ int kept_graph_read(struct query *q, size_t graph_idx, struct trace_graph *ret_i
         if (r == 0)
                 r = heap_graph_decode(bytes.items, bytes.n, ret, reterr);
         vec_free(&bytes);
-        if (r < 0 || stacks_are_known(ret, q))
+        if (r < 0)
                 return r;
+        heap_graph_follow_tables(ret);
+        if (stacks_are_known(ret, q))
+                return 0;
         heap_graph_done(ret);
         return err_set(reterr, -EBADMSG, "the graph names call paths that the trace does not have");
 }
@@ -36,7 +39,7 @@ int kept_graph_open(struct kept_graph *g, struct query *q, uint32_t process, str
         if (i > 0 && process != QUERY_ALL && query_graph(q, i - 1)->process != process)
                 return err_set(
                         reterr, -ENOENT,
-                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph'");
+                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph', or record with --graph-every 1m");
         r = kept_graph_read(q, i ? i - 1 : 0, &g->info, &g->heap, reterr);
         if (r == 0)
                 r = leak_classes_find(&g->heap.graph, &g->classes);

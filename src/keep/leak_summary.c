@@ -32,6 +32,7 @@ static void print_rules(FILE *out, const struct leak_classes *c) {
                 [EDGE_LENGTH64] = "length64",
                 [EDGE_NEWARRAY] = "newarray",
                 [EDGE_MULTIPLE_INHERITANCE] = "multipleinheritance",
+                [EDGE_HASH_TABLE] = "hashtable",
         };
         bool is_headed = false;
 

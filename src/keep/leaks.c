@@ -14,7 +14,10 @@ static int gather(struct leaks *l, struct opened *t, const struct leaks_options 
                 return r;
         scope = (struct query_scope){.process = l->kept.graph.info.process,
                                      .to_ns = l->kept.graph.info.time_ns};
-        return query_ask(t->q, &scope, &l->answer, reterr);
+        r = query_ask(t->q, &scope, &l->answer, reterr);
+        if (r == 0)
+                hidden_pointers_find(&l->kept, t->q, l->answer, &l->hidden);
+        return r;
 }
 
 int leaks_print(FILE *out, const struct leaks_options *options, struct err *reterr) {

@@ -61,6 +61,11 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
         json_put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
         json_put_sum(&j, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
+        json_key(&j, "doubtful"); /* that may be held by pointers which nothing shows */
+        json_object(&j);
+        json_put_uint(&j, "freed_later_blocks", l->hidden.n_freed_later);
+        json_put_uint(&j, "in_use_blocks", l->hidden.n_in_use);
+        json_end(&j);
         put_suppressions(&j, &l->kept.suppressions);
         json_key(&j, "records");
         json_array(&j);

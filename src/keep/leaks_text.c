@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "keep/high_graph.h"
 #include "keep/leak_summary.h"
 #include "keep/leaks_write.h"
 #include "keep/missing_blocks.h"
@@ -125,11 +126,32 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
 
 static void add_doubts(struct str *to, const struct leaks *l) {
         const struct heap_graph *h = &l->kept.graph.heap;
-        struct unit_text a;
+        uint64_t end_bytes = l->answer->totals.end_bytes, peak_bytes = l->answer->totals.peak_bytes;
+        struct unit_text a, b;
         uint64_t n_prior = 0;
 
         for (uint32_t i = 0; h->seqs && i < h->graph.n_blocks; i++)
                 n_prior += h->seqs[i] == HEAP_NO_SEQ;
+        if (l->hidden.n_freed_later || l->hidden.n_in_use) {
+                str_add(to, " Doubtful: ");
+                if (l->hidden.n_freed_later)
+                        str_addf(to, "%s of these blocks %s freed later",
+                                 unit_count(&a, l->hidden.n_freed_later),
+                                 l->hidden.n_freed_later == 1 ? "was" : "were");
+                if (l->hidden.n_in_use)
+                        str_addf(
+                                to,
+                                "%s%s are of call paths that free such blocks though nothing points to any",
+                                l->hidden.n_freed_later ? ", and " : "",
+                                unit_count(&a, l->hidden.n_in_use));
+                str_add(to,
+                        ": the program may have pointers that silt cannot see (mixed with a key, tagged in high bits, 32-bit offsets, kept by the kernel).");
+        }
+        if (l->kept.is_at_exit && high_graph_matters(end_bytes, peak_bytes))
+                str_addf(
+                        to,
+                        " At the end %s were live; the peak was %s: 'silt holders' says who held it.",
+                        unit_bytes(&a, end_bytes), unit_bytes(&b, peak_bytes));
         if (n_prior)
                 str_addf(to,
                          " %s block%s allocated %s: without call paths, and with sizes rounded up.",

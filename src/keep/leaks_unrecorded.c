@@ -157,8 +157,10 @@ int leaks_unrecorded_print(FILE *out, struct heap_graph *heap, const struct leak
                            struct err *reterr) {
         struct kept_leaks l = {.graph.heap = *heap};
         size_rows rows = {0};
-        int r = leak_classes_find(&l.graph.heap.graph, &l.graph.classes);
+        int r;
 
+        heap_graph_follow_tables(&l.graph.heap);
+        r = leak_classes_find(&l.graph.heap.graph, &l.graph.classes);
         *heap = (struct heap_graph){0};
         if (r < 0) {
                 kept_leaks_done(&l);

@@ -14,7 +14,7 @@ struct leaks_unrecorded {
         uint64_t unwalked_bytes;              /* of its heaps */
         uint64_t anon_bytes, explained_bytes; /* unrecorded_graph.h */
         const char *unexplained; /* that most of its memory is not; NULL: it is not so */
-        bool is_go; /* most of its memory is in Go's heap, which silt does not see */
+        bool is_go;              /* most of its memory is in Go's heap, which silt does not see */
         unsigned n_looks;
         uint64_t n_moving_blocks, moving_bytes; /* left out: unrecorded_graph.h */
         bool shows_reachable;

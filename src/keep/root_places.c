@@ -240,17 +240,21 @@ int root_places_find(struct heap_graph *h, const struct query *q, uint32_t proce
                      struct site_texts *texts, struct root_places *ret) {
         struct finder f = {.h = h, .q = q, .process = process, .texts = texts, .ret = ret};
         uint32_t *of_root = malloc(MAX(h->graph.n_roots, 1u) * sizeof(*of_root));
-        bool *counts = calloc(MAX(h->graph.n_roots, 1u), sizeof(*counts));
-        int r = of_root && counts ? 0 : -ENOMEM;
+        struct borrowers borrowers = {0};
+        int r = of_root ? 0 : -ENOMEM;
 
         *ret = (struct root_places){0};
         if (r == 0) {
                 place_roots(&f, of_root);
-                r = borrowers_find(&h->graph, ret->list.items, of_root, counts);
+                r = borrowers_find(&h->graph, ret->list.items, of_root, &borrowers);
         }
-        if (r == 0)
-                r = sort_roots(h, of_root, counts);
-        free(counts);
+        if (r == 0) {
+                borrowers_drop_edges(&borrowers, of_root, &h->graph);
+                r = sort_roots(h, of_root, borrowers.counts);
+        }
+        ret->also = borrowers.also;
+        borrowers.also = (struct map){0};
+        borrowers_done(&borrowers);
         ret->places = (struct reach_places){.of_root = of_root, .n = (uint32_t)ret->list.n};
         map_done(&f.thread_places);
         map_done(&f.mapping_places);
@@ -260,6 +264,7 @@ int root_places_find(struct heap_graph *h, const struct query *q, uint32_t proce
 
 void root_places_done(struct root_places *p) {
         free((uint32_t *)p->places.of_root);
+        map_done(&p->also);
         vec_free(&p->list);
         *p = (struct root_places){0};
 }

@@ -2,6 +2,7 @@
 /* Roots with names: which variable, thread or mapping each word is a part of. */
 #pragma once
 
+#include "base/map.h"
 #include "keep/site_texts.h"
 #include "query/query.h"
 #include "reach/dominators.h"
@@ -25,6 +26,8 @@ struct root_place {
 struct root_places {
         struct reach_places places; /* for dominators; of_root is owned */
         VEC(struct root_place) list;
+        struct map
+                also; /* two places → pointers of the second into what is the first's (borrowers.h) */
 };
 
 /* Sorts the roots of the graph by their places. 0 or -ENOMEM. */

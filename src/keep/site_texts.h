@@ -13,8 +13,11 @@ struct site_texts {
         struct text_pool pool; /* number of a site → its text; roots' names are numbered here too */
         struct map
                 stacks; /* number of a site → a stack of it, of those in the trace last met the one with most blocks */
+        struct map apart; /* a stack → the number of its site, where a line has several */
+        bool is_decided;  /* of the first graph; those beside it are told as it is */
 };
 
+/* One line may request several things: calls at different addresses whose blocks have one size each, and not the same, are sites of their own. */
 void site_texts_init(struct site_texts *t);
 void site_texts_done(struct site_texts *t);
 
@@ -23,7 +26,7 @@ void site_texts_replace(struct site_texts *t, const struct frame_names *names,
                         struct heap_graph *h);
 
 /* The same by the blocks' sizes, for graphs without call paths: "24 bytes". */
-void site_texts_by_size(struct site_texts *t, struct heap_graph *h);
+int site_texts_by_size(struct site_texts *t, struct heap_graph *h);
 
 /* The number of a stack; REACH_NO_SITE: it has no frame. */
 uint32_t site_texts_of(struct site_texts *t, const struct frame_names *names, uint32_t stack);

@@ -19,7 +19,7 @@ int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
         if (!g)
                 return err_set(
                         reterr, -ENOENT,
-                        "the trace has no reference graph: take one with 'silt snapshot PID --graph', or record with --leaks");
+                        "the trace has no reference graph: take one with 'silt snapshot PID --graph', or record with --leaks or --graph-every 1m");
         if (g->process >= query_view(q)->n_processes)
                 return err_set(reterr, -EBADMSG,
                                "the graph is of a process that the trace does not have");

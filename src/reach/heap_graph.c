@@ -140,6 +140,32 @@ static void encode_heads(const struct heap_graph *h, bytes_buf *b) {
         }
 }
 
+/* Containers are by block. */
+static bool is_open_table(const struct heap_graph *h, uint32_t block) {
+        uint32_t low = 0, high = h->n_containers;
+
+        while (low < high) {
+                uint32_t mid = low + (high - low) / 2;
+
+                if (h->containers[mid].block < block)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low < h->n_containers && h->containers[low].block == block &&
+               h->containers[low].kind == CONTAINER_OPEN_TABLE;
+}
+
+void heap_graph_follow_tables(struct heap_graph *h) {
+        for (uint64_t e = 0; h->n_containers && e < reach_n_edges(&h->graph); e++) {
+                reach_edge *edge = &h->graph.edges[e];
+
+                if (reach_edge_kind(*edge) == EDGE_INTERIOR &&
+                    is_open_table(h, reach_edge_block(*edge)))
+                        *edge = reach_edge_make(reach_edge_block(*edge), EDGE_HASH_TABLE);
+        }
+}
+
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);

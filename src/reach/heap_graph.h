@@ -105,6 +105,9 @@ struct heap_graph {
 
 void heap_graph_done(struct heap_graph *h);
 
+/* Rust's hash tables are held by a pointer into the middle, to where their control bytes begin. Those that were recognised count as held. */
+void heap_graph_follow_tables(struct heap_graph *h);
+
 /* In two steps, one behind the other: the places are known when the graph is. */
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret);
 void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret);

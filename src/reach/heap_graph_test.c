@@ -98,8 +98,30 @@ static void test_there_and_back(void **state) {
         }
 }
 
+/* Only pointers into the middle of a block that is a hash table of Rust's. */
+static void test_tables_are_held(void **state) {
+        reach_edge edges[] = {reach_edge_make(0, EDGE_INTERIOR), reach_edge_make(1, EDGE_INTERIOR),
+                              reach_edge_make(1, EDGE_START), reach_edge_make(2, EDGE_INTERIOR)};
+        uint64_t first[] = {0, 0, 0, 0, 4};
+        struct heap_container containers[] = {{.block = 1, .kind = CONTAINER_OPEN_TABLE},
+                                              {.block = 2, .kind = CONTAINER_VECTOR}};
+        struct heap_graph h = {
+                .graph = {.n_blocks = 3, .n_roots = 1, .first = first, .edges = edges},
+                .containers = containers,
+                .n_containers = 2};
+
+        (void)state;
+        heap_graph_follow_tables(&h);
+        assert_int_equal(reach_edge_kind(edges[0]), EDGE_INTERIOR);
+        assert_int_equal(reach_edge_kind(edges[1]), EDGE_HASH_TABLE);
+        assert_int_equal(reach_edge_block(edges[1]), 1);
+        assert_int_equal(reach_edge_kind(edges[2]), EDGE_START);
+        assert_int_equal(reach_edge_kind(edges[3]), EDGE_INTERIOR);
+}
+
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_there_and_back)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_there_and_back),
+                                           cmocka_unit_test(test_tables_are_held)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

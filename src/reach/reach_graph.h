@@ -39,6 +39,8 @@ enum reach_edge_kind {
         EDGE_LENGTH64,
         EDGE_NEWARRAY,
         EDGE_MULTIPLE_INHERITANCE,
+        /* into a hash table that was recognised (heap_graph_follow_tables): how such tables are held. Files do not have it */
+        EDGE_HASH_TABLE,
         N_REACH_EDGE_KINDS,
 };
 

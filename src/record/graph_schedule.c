@@ -89,6 +89,20 @@ void recorder_note_no_graph(struct recorder *r) {
                 recorder_note(r, NO_GRAPH_NOTE "memory ran out between two looks at what is left");
 }
 
+/* ---- when much is live ------------------------------------------------------------------------------ */
+
+static void want_high(struct recorder *r, uint64_t now_ns) {
+        uint64_t live_bytes, live_blocks;
+        char name[32];
+
+        pipeline_get_live(r->pipeline, &live_bytes, &live_blocks);
+        if (r->graph || r->graph_wishes.n ||
+            !high_mark_due(&r->graph_schedule.high, now_ns, live_bytes))
+                return;
+        snprintf(name, sizeof(name), "high-%u", r->graph_schedule.high.n);
+        want(r, name);
+}
+
 /* ---- the rows --------------------------------------------------------------------------------------- */
 
 uint64_t recorder_graph_schedule_due(const void *ctx) {
@@ -125,6 +139,8 @@ uint64_t recorder_schedule_graphs(void *ctx, uint64_t now_ns) {
                 } else if (is_near && fits && !s->was_pressed && !r->graph && !r->graph_wishes.n) {
                         s->was_pressed = true;
                         want(r, "pressed");
+                } else if (fits && !is_near) {
+                        want_high(r, now_ns);
                 }
         }
         return OBSERVER_NEVER;

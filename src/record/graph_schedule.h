@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs that nobody asks for (recorder_graph.h): every so often, once when the kernel begins to press for
- * memory, and once when it becomes scarce, while a copy of the program still fits.
+/* Graphs that nobody asks for (recorder_graph.h): every so often, a few times when memory is at a new high and stays there, once when the kernel
+ * begins to press for memory, and once when it becomes scarce, while a copy of the program still fits.
  * A part of the recorder. */
 #pragma once
 

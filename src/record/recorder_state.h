@@ -12,6 +12,7 @@
 #include "patch/known_files.h"
 #include "record/budget.h"
 #include "record/control.h"
+#include "record/high_mark.h"
 #include "record/images.h"
 #include "record/limit_notes.h"
 #include "record/modules.h"
@@ -77,6 +78,7 @@ struct graph_schedule {
                 had_bytes; /* a copy could have needed, and there were, when one did not fit; 0: it never was so */
         uint32_t n_graphs, n_stretched, n_signals;
         bool was_scarce, was_pressed;
+        struct high_mark high;
 };
 
 struct recorder_graph;

@@ -303,9 +303,13 @@ static void put_root(const struct node_cursor *n, sqlite3_context *to, int colum
 static void edge_column(struct sql_cursor *base, sqlite3_context *to, int column) {
         /* as memcheck calls its rules */
         static const char *const kinds[N_REACH_EDGE_KINDS] = {
-                [EDGE_START] = "start",         [EDGE_INTERIOR] = "interior",
-                [EDGE_STDSTRING] = "stdstring", [EDGE_LENGTH64] = "length64",
-                [EDGE_NEWARRAY] = "newarray",   [EDGE_MULTIPLE_INHERITANCE] = "multipleinheritance",
+                [EDGE_START] = "start",
+                [EDGE_INTERIOR] = "interior",
+                [EDGE_STDSTRING] = "stdstring",
+                [EDGE_LENGTH64] = "length64",
+                [EDGE_NEWARRAY] = "newarray",
+                [EDGE_MULTIPLE_INHERITANCE] = "multipleinheritance",
+                [EDGE_HASH_TABLE] = "hashtable",
         };
         const struct node_cursor *n = (const struct node_cursor *)base;
         const struct reach_graph *graph = &n->g->all.heap.graph;

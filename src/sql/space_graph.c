@@ -131,7 +131,7 @@ static int graph_number(struct sql_space *s, sqlite3_value *number, size_t *ret,
                 return 0;
         return err_set(reterr, -ENOENT,
                        "%s has no reference graph%s: take one with "
-                       "'silt snapshot PID --graph', or record with --leaks",
+                       "'silt snapshot PID --graph', or record with --leaks or --graph-every 1m",
                        s->trace.path, n ? " of that process" : "");
 }
 

@@ -45,7 +45,7 @@ static int gather_newest(struct tasks *t, struct query *q, struct err *reterr) {
         if (i == SIZE_MAX && query_n_graphs(q))
                 return err_set(
                         reterr, -ENOENT,
-                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph'");
+                        "the trace has no graph of that process: take one with 'silt snapshot PID --graph', or record with --graph-every 1m");
         return tasks_gather(t, q, i == SIZE_MAX ? 0 : i, reterr);
 }
 

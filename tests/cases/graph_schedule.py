@@ -2,6 +2,7 @@
 """Graphs that nobody asks for: every so often, and before memory runs out. And what blocks are, by their classes."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -123,6 +124,45 @@ def test_before_memory_runs_out(t):
     # a copy must fit beside it, and what is left is at most a quarter more than that
     assert 128 * MIB // 4 < held < 128 * MIB // 2, held
     t.notes.append(f"a graph of {held / MIB:.1f} MiB of 128")
+
+
+PEAK = """#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile catalogue[2000], *volatile rest;
+int main(void) {
+        char c;
+        for (int i = 0; i < 2000; i++)
+                catalogue[i] = malloc(4096);
+        rest = malloc(10000);
+        puts("ready");
+        fflush(stdout);
+        while (read(0, &c, 1) > 0)
+                ;
+        for (int i = 0; i < 2000; i++)
+                free(catalogue[i]);
+        return 0;
+}
+"""
+
+
+def test_near_the_peak(t):
+    """The graph at the end does not say who held the most: one is taken when much is live for a while."""
+    trace = t.path("t.silt")
+    argv = [t.silt.path, "run", "-f", "-q", "-o", trace, "--leaks", build(t, PEAK)]
+    silt = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    t.running.append(silt)
+    assert silt.stdout.readline() == b"ready\n"
+    await_snapshot(t, silt, '"high-1"')
+    silt.stdin.close()
+    assert silt.wait(30) == 0
+    assert snapshots(t) == ["high-1", "exit"], snapshots(t)
+    text = " ".join(t.silt.command("holders", trace).text.split())
+    assert re.match(r"At the end 1[0-9.]+ KiB were live; the peak was 7\.8 MiB\. This is the graph nearest to the peak\. static catalogue → 2,000 blocks", text), text
+    answer = parse(t.silt.command("holders", trace, "--json").text)
+    assert answer["is_near_peak"] and answer["live"]["blocks"] >= 2001 and answer["end_bytes"] < 20000 < 2000 * 4096 < answer["peak_bytes"], answer
+    text = " ".join(t.silt.command("leaks", trace).text.split())
+    assert re.search(r"lost nothing: .* At the end 1[0-9.]+ KiB were live; the peak was 7\.8 MiB: 'silt holders' says who held it\.", text), text
 
 
 def test_classes(t):

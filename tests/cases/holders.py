@@ -185,6 +185,26 @@ def test_the_first_sentence_speaks_of_one_holder(t):
     assert re.search(rf"fill_a .*: 5\.7 MiB retained.* That is {share:.0f} % of the 9\.5 MiB", said), said
 
 
+ONE_LINE = """#include <stdlib.h>
+struct box { struct box *next; void *kept; };
+static struct box *volatile boxes;
+int main(void) {
+        for (int i = 0; i < 500; i++) { struct box *b = malloc(sizeof(*b)); b->kept = malloc(300); b->next = boxes; boxes = b; }
+        return 0;
+}
+"""
+
+
+def test_two_requests_on_one_line(t):
+    with open(t.path("one.c"), "w") as f:
+        f.write(ONE_LINE)
+    r = run(["gcc", "-O1", "-g", "-fno-builtin", t.path("one.c"), "-o", t.path("one")])
+    assert r.code == 0 and t.silt.record(t.path("t.silt"), [t.path("one")], ["--leaks"]).code == 0, r.errors
+    found = [(g["blocks"], g["bytes"], g["retained_bytes"]) for g in holders(t)["holders"] if g["kind"] == "blocks" and g["blocks"] >= 500]
+    assert found == [(500, 500 * 16, 500 * 316), (500, 500 * 300, 500 * 300)], found
+    assert text_of(t).startswith("static boxes → 500 blocks allocated by main (one.c:5)"), text_of(t)
+
+
 def test_why(t):
     with Program(t) as p:
         p.take_graph()

@@ -148,6 +148,54 @@ def test_what_a_program_becomes_by_exec_is_looked_at(t):
     assert sums(leaks(t, trace), program) == SUMS
 
 
+HIDDEN = """#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile uintptr_t hidden[1000], more[100];
+__attribute__((noinline)) static uintptr_t hide(void) { return (uintptr_t)malloc(64) ^ 0x5555000000000000; }
+static void show(uintptr_t x) { free((void *)(x ^ 0x5555000000000000)); }
+int main(void) {
+        char c;
+        for (int i = 0; i < 1000; i++)
+                hidden[i] = hide();
+        for (int i = 0; i < 100; i++)
+                more[i] = hide();
+        for (int i = 0; i < 50; i++)
+                show(more[i]);
+        puts("ready");
+        fflush(stdout);
+        while (read(0, &c, 1) > 0)
+                ;
+        for (int i = 0; i < 1000; i++)
+                show(hidden[i]);
+        return 0;
+}
+"""
+
+
+def test_doubt_about_hidden_pointers(t):
+    with open(t.path("hidden.c"), "w") as f:
+        f.write(HIDDEN)
+    subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-o", t.path("hidden"), t.path("hidden.c")], check=True)
+    trace = t.path("hidden.silt")
+    p = subprocess.Popen(t.silt.run_argv(trace, [t.path("hidden")], ["-f"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    t.running.append(p)
+    assert p.stdout.readline() == b"ready\n"
+    r = t.silt.command("snapshot", trace, "--graph")
+    assert r.code == 0, r.errors
+    p.stdin.close()
+    assert p.wait(60) == 0
+    got = leaks(t, trace)
+    # registers and what is left on the stack may still point to one or two
+    lost = got["definitely_lost"]["blocks"]
+    assert lost >= 1045, got
+    doubtful = got["doubtful"]
+    assert 995 <= doubtful["freed_later_blocks"] <= 1000, doubtful
+    text = " ".join(t.silt.command("leaks", trace).text.split())
+    assert re.search(r"Doubtful: (1,000|99\d) of these blocks were freed later", text) and "the program may have pointers that silt cannot see" in text, text[:800]
+
+
 def test_refused(t):
     trace, plain = record(t), t.path("plain.silt")
     assert t.silt.record(plain, [t.path("lossy")], ["-f"]).code == 0
