@@ -128,8 +128,6 @@ static unsigned group_of(const struct finding *x) {
                 return 1;
         if (x->is_time)
                 return 2;
-        if (x->is_open)
-                return 0;
         if (IS_ONE_OF(x, "growing", "leak", "large-site", "short-peak", "slack", "fragmentation",
                       "heap", "mapped", "peak-site"))
                 return 0;
