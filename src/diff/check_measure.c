@@ -6,265 +6,15 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "diff/check_growth.h"
+#include "diff/culprits.h"
 #include "diff/diff_words.h"
 #include "diff/paired.h"
-#include "finding/finding.h"
-#include "finding/series.h"
 #include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
 
-enum {
-        MEASURE_COLUMNS = 200,        /* of time, for growth */
-        MEASURE_MAX_EVENTS = 4000000, /* read for it */
-        MEASURE_ALIKE_PCT = 10,       /* by which lengths of recordings may differ */
-        MEASURE_END_PCT = 5,          /* of the time: where programs take themselves down */
-};
-
-/* Of a rise, by functions that rise themselves. */
-#define MEASURE_OWN_RISE 0.5
-
-#define MEASURE_MIN_NS 1000000000ull /* shorter recordings tell no growth */
-
-/* ---- who did it ------------------------------------------------------------------------------ */
-
-/* f NULL: no stack is known. */
-static void add_frame(struct check_result *r, const struct diff_side *s, const struct name_frame *f,
-                      bool is_task, double value) {
-        struct culprit *c = &r->culprits[r->n_culprits];
-        struct str name = {0}, place = {0};
-
-        if (f) {
-                frame_add_function(&name, &s->frames, f, is_task, false, true);
-                frame_add_place(&place, f, false);
-        } else {
-                str_add(&name, "(no stack)");
-        }
-        c->name = strdup(str_text(&name));
-        c->place = strdup(str_text(&place));
-        if (!c->name || !c->place)
-                abort();
-        c->value = value;
-        r->n_culprits++;
-        str_done(&name);
-        str_done(&place);
-}
-
-static void add_culprit(struct check_result *r, const struct diff_side *s, uint32_t stack,
-                        double value) {
-        struct frame_stack x = {0};
-
-        frame_stack_fill(&x, &s->frames, stack, false);
-        if (x.shown.n)
-                add_frame(r, s, &x.frames.items[x.shown.items[0].frame_idx],
-                          x.shown.items[0].is_task, value);
-        else
-                add_frame(r, s, NULL, false, value);
-        frame_stack_done(&x);
-}
-
-/* The functions that have most of a metric in an answer. */
-static void blame(struct check *c, struct check_result *r, const struct query_answer *a,
-                  enum query_metric m) {
-        const struct query_group_options by = {.by = QUERY_BY_FUNCTION, .metric = m};
-        struct query_groups *g = query_group_answer(c->side.q, a, &by);
-
-        for (size_t i = 0; i < g->n && r->n_culprits < CHECK_CULPRITS; i++) {
-                int64_t value = query_figure_of(&g->rows[i].self, m).value;
-
-                if (value > 0)
-                        add_culprit(r, &c->side, g->rows[i].stack, (double)value);
-        }
-        query_groups_free(g);
-}
-
-/* ---- growth ---------------------------------------------------------------------------------- */
-
-struct growth {
-        double x[MEASURE_COLUMNS], y[MEASURE_COLUMNS];
-        size_t n;
-        struct series_trend trend;
-        uint64_t begin_ns; /* where the warm-up ends */
-};
-
-/* A program that releases all before it exits has not stopped growing for that. */
-static size_t without_end(const double *y, size_t n) {
-        size_t begin = n - n * MEASURE_END_PCT / 100;
-
-        for (size_t i = begin; i < n && begin > 0; i++)
-                if (y[i] < y[begin - 1] / 2)
-                        return i;
-        return n;
-}
-
-static int measure_series(struct check *c, struct growth *g, struct err *reterr) {
-        struct query_column columns[MEASURE_COLUMNS];
-        int r = query_timeline(c->side.q, &c->side.answer->scope, MEASURE_COLUMNS,
-                               MEASURE_MAX_EVENTS, columns, reterr);
-
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < MEASURE_COLUMNS; i++) {
-                g->x[i] = (double)columns[i].end_ns / 1e9;
-                g->y[i] = (double)columns[i].low_live_bytes;
-        }
-        g->n = without_end(g->y, MEASURE_COLUMNS);
-        series_trend(&(struct series){.x = g->x, .y = g->y, .n = g->n}, &g->trend);
-        g->begin_ns = columns[MIN(g->trend.begin_idx, g->n - 1)].end_ns;
-        return 0;
-}
-
-/* ---- growth in whatever rhythm --------------------------------------------------------------- */
-
-static double number_of(const struct finding *x, const char *name) {
-        for (size_t i = 0; i < x->n_numbers; i++)
-                if (strcmp(x->numbers[i].name, name) == 0)
-                        return x->numbers[i].value;
-        return 0;
-}
-
-/* What a check measures: the steepest of what all live bytes do over time, what they do by the program's work, and what the
- * functions do that a report says to grow, which others may hide that come and go. */
-struct pace {
-        double bytes_per_s, since_s;
-        bool is_uneven;
-        bool is_by_function;
-};
-
-static void take_pace(struct pace *p, struct pace other) {
-        if (other.bytes_per_s > p->bytes_per_s)
-                *p = other;
-}
-
-/* What a report says to grow, or to be lost. */
-static bool is_growth(const struct finding *x) {
-        return x->has_site && (strcmp(x->kind, "growing") == 0 || strcmp(x->kind, "leak") == 0);
-}
-
-static struct pace pace_of(const struct growth *g, const struct findings *f) {
-        double begin_s = g->x[0], end_s = fmax(g->x[g->n - 1], begin_s + 1e-3);
-        struct pace p = {0}, by_function = {.is_by_function = true, .since_s = INFINITY};
-
-        for (size_t i = 0; i < f->n; i++) {
-                const struct finding *x = &f->items[i];
-
-                if (!is_growth(x))
-                        continue;
-                if (strcmp(x->kind, "leak") == 0) { /* at no known pace: spread over the time */
-                        by_function.bytes_per_s += (double)x->bytes / (end_s - begin_s);
-                        by_function.since_s = begin_s;
-                        by_function.is_uneven = true;
-                        continue;
-                }
-                by_function.bytes_per_s += number_of(x, "bytes_per_s");
-                by_function.since_s = fmin(by_function.since_s, number_of(x, "since_s"));
-                by_function.is_uneven |= number_of(x, "is_uneven") > 0;
-        }
-        /* over time it is told best; unless it is only several functions that are filled one after the other */
-        if (g->trend.shape == SERIES_RISING && g->trend.slope > 0 &&
-            (by_function.bytes_per_s > 0 ||
-             f->growth.risen_bytes >= MEASURE_OWN_RISE * g->trend.rise))
-                return (struct pace){g->trend.slope, (double)g->begin_ns / 1e9, false, false};
-        take_pace(&p, (struct pace){f->growth.bytes_per_s, f->growth.since_s, f->growth.is_uneven,
-                                    false});
-        take_pace(&p, by_function);
-        return p;
-}
-
-/* Live bytes when it began. */
-static double level_at(const struct growth *g, const struct pace *p) {
-        size_t i = 0;
-
-        if (g->trend.shape == SERIES_RISING && !p->is_uneven && !p->is_by_function)
-                return fmax(g->trend.level, 1);
-        while (i + 1 < g->n && g->x[i] < p->since_s)
-                i++;
-        return fmax(g->y[i], 1);
-}
-
-static int blame_growth(struct check *c, struct check_result *r, const struct growth *g,
-                        const struct pace *p, const struct findings *f, struct err *reterr) {
-        struct query_scope scope = c->side.answer->scope;
-        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
-        int x;
-
-        for (size_t i = 0; i < f->n && p->is_by_function && r->n_culprits < CHECK_CULPRITS; i++)
-                if (is_growth(&f->items[i]))
-                        add_culprit(r, &c->side, f->items[i].site.stack,
-                                    strcmp(f->items[i].kind, "leak") == 0
-                                            ? (double)f->items[i].bytes
-                                            : number_of(&f->items[i], "rise_bytes"));
-        if (r->n_culprits)
-                return 0;
-        scope.from_ns = (uint64_t)(p->since_s * 1e9);
-        scope.to_ns = MAX((uint64_t)(g->x[g->n - 1] * 1e9), scope.from_ns + 1);
-        x = query_ask(c->side.q, &scope, &a, reterr);
-        if (x >= 0)
-                blame(c, r, a, QUERY_GROWTH);
-        return x;
-}
-
-static int find(struct check *c, struct findings **ret, struct err *reterr) {
-        const struct diff_side *s = &c->side;
-
-        return findings_make(&(struct finding_source){.q = s->q,
-                                                      .names = s->frames.names,
-                                                      .answer = s->answer,
-                                                      .whole = &s->answer->totals,
-                                                      .complete_stacks_pct = 100,
-                                                      .is_windowed = side_is_windowed(s)},
-                             ret, reterr);
-}
-
-static void remark_growth(struct check_result *r, const struct growth *g, const struct pace *p) {
-        struct unit_text t, b;
-
-        if (p->bytes_per_s > 0)
-                snprintf(r->remark, sizeof(r->remark), "%s per second, %s since %s",
-                         unit_bytes(&b, unit_nearest(p->bytes_per_s)),
-                         p->is_uneven ? "on average but unevenly" : "steadily",
-                         unit_duration(&t, unit_nearest(p->since_s * 1e9)));
-        else if (g->trend.rise > 0 && g->trend.shape == SERIES_RISING)
-                snprintf(r->remark, sizeof(r->remark),
-                         "%s in total, but no single function grows throughout",
-                         unit_bytes(&b, unit_nearest(g->trend.rise)));
-        else if (g->trend.rise > 0)
-                snprintf(r->remark, sizeof(r->remark), "%s: %s in total, but not steadily",
-                         series_shape_name(g->trend.shape),
-                         unit_bytes(&b, unit_nearest(g->trend.rise)));
-}
-
-static int measure_growth(struct check *c, struct check_result *r, struct err *reterr) {
-        _cleanup_(findings_freep) struct findings *f = NULL;
-        struct growth g = {0};
-        struct unit_text t;
-        struct pace p;
-        int x = measure_series(c, &g, reterr);
-
-        if (x < 0)
-                return x;
-        if (side_duration_ns(&c->side) < MEASURE_MIN_NS || g.trend.shape == SERIES_UNKNOWN) {
-                r->status = CHECK_UNTOLD;
-                snprintf(r->remark, sizeof(r->remark),
-                         "%s are too short to measure growth: record for longer",
-                         unit_duration(&t, side_duration_ns(&c->side)));
-                return 0;
-        }
-        x = find(c, &f, reterr);
-        if (x < 0)
-                return x;
-        p = pace_of(&g, f);
-        r->measured = r->growth_bytes_per_s = p.bytes_per_s;
-        if (r->limit->unit == LIMIT_IN_PERCENT_PER_S)
-                r->measured = 100 * r->measured / level_at(&g, &p);
-        if (r->measured > r->limit->limit || p.bytes_per_s == 0)
-                remark_growth(r, &g, &p);
-        if (r->measured <= r->limit->limit)
-                return 0;
-        r->status = CHECK_FAILED;
-        return blame_growth(c, r, &g, &p, f, reterr);
-}
-
+enum { MEASURE_ALIKE_PCT = 10 }; /* by which lengths of recordings may differ */
 /* ---- one function ---------------------------------------------------------------------------- */
 
 /* The nodes of the tree that asked for most themselves. */
@@ -286,7 +36,7 @@ static void blame_nodes(struct check *c, struct check_result *r, const struct qu
                         break;
                 above = most->self.peak_bytes;
                 f = frame_of(&most->frame);
-                add_frame(r, &c->side, &f, most->is_task, (double)above);
+                culprit_add_frame(r, &c->side, &f, most->is_task, (double)above);
         }
 }
 
@@ -376,7 +126,7 @@ static int compare(struct check *c, struct check_result *r, const struct request
                 const struct diff_row *row = &d.functions.items[i];
 
                 if (diff_change(&d, row) > 0 && row->has[NAME_NEW])
-                        add_culprit(r, &d.sides[NAME_NEW], row->stacks[NAME_NEW],
+                        culprit_add(r, &d.sides[NAME_NEW], row->stacks[NAME_NEW],
                                     diff_change(&d, row));
         }
         diff_done(&d);
@@ -448,7 +198,7 @@ static void measure_plain(struct check *c, struct check_result *r) {
         }
         if (r->status != CHECK_UNTOLD && r->measured > r->limit->limit) {
                 r->status = CHECK_FAILED;
-                blame(c, r, c->side.answer, metric);
+                culprits_find(c, r, c->side.answer, metric);
         }
 }
 
@@ -509,7 +259,7 @@ static int measure_end(struct check *c, struct check_result *r, struct err *rete
                 x = measure_left(c, r, processes[i], &worst, reterr);
         if (x >= 0 && r->measured > r->limit->limit) {
                 r->status = CHECK_FAILED;
-                blame(c, r, worst ? worst : all, QUERY_END);
+                culprits_find(c, r, worst ? worst : all, QUERY_END);
         }
         return x;
 }
@@ -520,7 +270,7 @@ static void blame_leaks(struct check *c, struct check_result *r, const struct ke
                 const struct loss_record *x = &l->records.items[i];
 
                 if (x->class == LEAK_DEFINITE && !x->is_suppressed)
-                        add_culprit(r, &c->side, x->stack == REACH_NO_SITE ? 0 : x->stack,
+                        culprit_add(r, &c->side, x->stack == REACH_NO_SITE ? 0 : x->stack,
                                     (double)(x->bytes + x->indirect_bytes));
         }
 }
@@ -573,7 +323,7 @@ static int measure_time(struct check *c, struct check_result *r, enum query_metr
                 return 0;
         r->status = CHECK_FAILED;
         c->side.frames.is_of_time = true; /* for the names of those to blame */
-        blame(c, r, a, m);
+        culprits_find(c, r, a, m);
         c->side.frames.is_of_time = c->side.answer->scope.of_time != QUERY_NO_TIME;
         return 0;
 }
@@ -611,7 +361,7 @@ static int measure(struct check *c, struct check_result *r, struct err *reterr) 
         case LIMIT_BLOCKED: return measure_time(c, r, QUERY_BLOCKED, reterr);
         case LIMIT_LEAKED: return measure_leaked(c, r, reterr);
         case LIMIT_END: return measure_end(c, r, reterr);
-        case LIMIT_GROWTH: return measure_growth(c, r, reterr);
+        case LIMIT_GROWTH: return check_measure_growth(c, r, reterr);
         case LIMIT_FUNCTION: return measure_function(c, r, reterr);
         case LIMIT_AGAINST: return measure_against(c, r, reterr);
         default: measure_plain(c, r); return 0;

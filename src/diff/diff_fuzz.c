@@ -7,7 +7,7 @@
  * nothing, the first again.
  *
  * seeds: src/diff/diff_seeds
- * covers: src/diff/check.c src/diff/diff.c src/diff/chance.c src/diff/diff_json.c src/diff/side_paths.c src/diff/check_measure.c
+ * covers: src/diff/check.c src/diff/diff.c src/diff/chance.c src/diff/diff_json.c src/diff/side_paths.c src/diff/check_measure.c src/diff/check_growth.c src/diff/culprits.c
  * covers: src/diff/paired.c src/diff/altered_paths.c src/diff/side.c src/diff/diff_text.c src/diff/diff_words.c
  * covers: src/name/match.c src/name/stable.c */
 #include <errno.h>

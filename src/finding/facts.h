@@ -42,6 +42,7 @@ struct facts {
         struct facts *by_work;
         struct course total; /* of all rows */
         double begin_s;      /* of the window, in the recording */
+        double mapped_bytes; /* beside blocks: at most so much of what it mapped was resident */
         struct map row_of_stack;
         bool *is_claimed; /* rows that a finding tells about already */
         bool *is_collected; /* rows of a garbage collector's heap: their size and pace are its choice */
@@ -56,6 +57,11 @@ struct facts {
 
 /* How many events columns are worth. */
 uint64_t facts_max_events(const struct query *q);
+
+/* All that the program had. */
+static inline double facts_whole_bytes(const struct facts *f) {
+        return (double)f->totals->peak_bytes + f->mapped_bytes;
+}
 
 int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
                  struct err *reterr);

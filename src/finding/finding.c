@@ -110,6 +110,7 @@ static void keep(struct facts *f, struct findings *ret) {
         size_t n_told = 0, n_time = 0;
 
         put_causes_first(f);
+        ret->whole_bytes = facts_whole_bytes(f);
         for (size_t i = 0; i < f->found.n; i++)
                 f->found.items[i].severity = severity_of(f, &f->found.items[i]);
         if (f->found.n)
@@ -117,6 +118,7 @@ static void keep(struct facts *f, struct findings *ret) {
         ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
         for (size_t i = 0; i < f->found.n; i++)
                 if (is_well_founded(f, &f->found.items[i]) &&
+                    finding_matters(&f->found.items[i], ret->whole_bytes) &&
                     (f->found.items[i].is_note ||
                      (f->found.items[i].is_time ? n_time++ < FINDING_MAX_TIME
                                                 : n_told++ < FINDING_MAX)))
@@ -165,11 +167,11 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
                 arena_free(arena);
                 return r;
         }
+        find_mapped(&f);             /* the others are told by their part of all memory */
         if (!f.totals->lacks_blocks) /* else rules would judge what nobody counted */
                 apply_rules(&f, &askers, x);
         find_notes(&f);
         find_unseen(&f);
-        find_mapped(&f);
         find_time(&f);
         keep(&f, x);
         promises_keep(&f, x);

@@ -77,7 +77,9 @@ struct finding {
 
 /* What was left at the end, told as a finding or not; with what grows or was left behind it is all. */
 struct finding_left {
-        uint64_t start_up_bytes, steady_bytes, later_bytes;
+        uint64_t start_up_bytes, steady_bytes;
+        uint64_t rising_bytes; /* never freed, and still growing in the last third of the time */
+        uint64_t later_bytes;
         uint64_t collected_bytes; /* in heaps of garbage collectors */
 };
 
@@ -87,11 +89,14 @@ struct finding_growth {
         double since_s;     /* of the recording */
         bool is_uneven;     /* in bursts, or with pauses */
         double risen_bytes; /* by functions that rise themselves: several that are filled in turn only look so together */
+        /* What is never freed and still grows late, without the marks of growth: whether it goes on, the recording does not tell. */
+        double open_bytes, open_bytes_per_s, open_since_s;
 };
 
 struct findings {
         struct finding *items; /* the most severe first */
         size_t n;
+        double whole_bytes; /* all that the program had: blocks at their peak, and what it mapped */
         struct finding_left left;
         struct finding_growth growth;
         struct arena *arena;     /* everything in it */

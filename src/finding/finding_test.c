@@ -357,7 +357,7 @@ static void test_large(void **state) {
                 near(&w, number(&w, x, "peak_blocks"), (double)n, 0);
                 /* built once and kept: told as that too */
                 assert_true(w.found->left.start_up_bytes + w.found->left.steady_bytes +
-                                    w.found->left.later_bytes >=
+                                    w.found->left.rising_bytes + w.found->left.later_bytes >=
                             n * (in_bytes + out_bytes));
                 done(&w);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* growing: what rises steadily behind the warm-up. The tree of functions is gone down to the one responsible: as
  * long as one callee has nearly all of a caller's rise, it is that callee's. */
+#include "finding/kept_sizes.h"
 #include "finding/rules.h"
 
 enum {
@@ -302,10 +303,29 @@ static double per_task(const struct growing *g, uint32_t row, const struct growt
         return n > 0 ? x->rise_bytes / n : 0;
 }
 
-static const char *say_each(struct growing *g, uint32_t row, const struct growth *x,
-                            bool is_spawn) {
+/* Of which sizes the blocks are that stayed. */
+static struct kept_sizes sizes_of(struct growing *g, uint32_t place, const struct growth *x,
+                                  bool only_self) {
+        struct facts *f = g->f;
+        bool *is_of = arena_alloc(f->arena, f->n_rows + 1);
+        struct kept_sizes sizes = {0};
+
+        if (query_view(f->q)->n_events > FACTS_MAX_EVENTS || g->n_passes >= GROW_MAX_PASSES)
+                return sizes;
+        g->n_passes++;
+        for (size_t i = 0; i < g->n_rows; i++)
+                is_of[g->rows[i]] = only_self ? g->p.of_row[g->rows[i]] == place
+                                              : places_has(&g->p, place, g->rows[i]);
+        kept_sizes_find(f, is_of, f->h->at_ns[x->trend.begin_idx], f->h->at_ns[x->end_idx - 1],
+                        &sizes);
+        return sizes;
+}
+
+static const char *say_each(struct growing *g, uint32_t row, const struct growth *x, bool is_spawn,
+                            const struct kept_sizes *sizes) {
         struct facts *f = g->f;
         const char *unit = x->n_frees > x->n_allocs / 10 ? "block kept" : "allocation";
+        const char *mean = sizes->is_wide ? " on average" : "";
         struct unit_text each, n;
 
         if (is_spawn)
@@ -314,8 +334,9 @@ static const char *say_each(struct growing *g, uint32_t row, const struct growth
                 return "in blocks that keep growing";
         unit_bytes(&each, unit_nearest(x->rise_bytes / x->rise_blocks));
         if (x->n_allocs / x->rise_blocks < 2)
-                return say(f, "%s per %s", each.s, unit);
-        return say(f, "%s per %s; 1 in %s allocations is kept", each.s, unit,
+                return sizes->text ? sizes->text : say(f, "%s per %s%s", each.s, unit, mean);
+        return say(f, "%s%s%s%s; 1 in %s allocations is kept", sizes->text ? sizes->text : each.s,
+                   sizes->text ? "" : " per ", sizes->text ? "" : unit, sizes->text ? "" : mean,
                    unit_count(&n, unit_nearest(x->n_allocs / x->rise_blocks)));
 }
 
@@ -381,6 +402,7 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         const struct place *p = &g->p.items.items[place];
         uint32_t row = claim(g, place, x, only_self);
         bool is_spawn = place_row_spawns(f, row), is_task = p->is_task;
+        struct kept_sizes sizes = sizes_of(g, place, x, only_self);
         struct name_frame frame = p->frame;
         struct unit_text now;
         struct finding *y;
@@ -392,7 +414,7 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
                       is_spawn ? " spawns tasks that accumulate" : "", unit_bytes(&now, y->bytes),
-                      say_pace(f, x), say_each(g, row, x, is_spawn), say_released(f, x));
+                      say_pace(f, x), say_each(g, row, x, is_spawn, &sizes), say_released(f, x));
         y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* heap: memory of a language whose garbage collector decides what is released, and when. What it takes from malloc rises and stays by
- * its nature: it is told as one heap, not as leaks of the functions that fetch it. Known by who asked. And the reserve of the C++
- * library, which belongs to every C++ program and is told nowhere. */
+ * its nature: it is told as one heap, not as leaks of the functions that fetch it. Known by who asked. Machines that map the heap take
+ * what they need for themselves from malloc: that is told as theirs. And the reserve of the C++ library, which belongs to every C++
+ * program and is told nowhere. */
 #include <string.h>
 
 #include "finding/rules.h"
@@ -22,25 +23,26 @@ struct collector {
         const char *module;   /* begin of the file's name */
         const char *function; /* begin of the function's */
         const char *ask;      /* what tells more about it */
+        bool is_machine; /* the heap is mapped, this is what runs it: its tables, its compiler */
 };
 
 static const struct collector collectors[] = {
-        {"R", "libR.so", "", "gc() and Rprofmem()"},
-        {"Emacs", "emacs", "", "M-x memory-report"},
-        {"Ruby", "libruby", "", "ObjectSpace"},
-        {"OCaml", "ocaml", "caml_", "Gc.print_stat"},
-        {"the Java machine", "libjvm.so", "", "jcmd PID VM.native_memory"},
-        {"V8", "", "node::NodeArrayBufferAllocator::", "node --inspect"},
-        {"V8", "", "v8::internal::", "node --inspect"},
-        {"Lua", "liblua", "luaM_", "collectgarbage('count')"},
-        {"Lua", "lua5.", "l_alloc", "collectgarbage('count')"},
-        {"Guile", "libguile", "", "(gc-stats)"},
-        {"the Boehm collector", "libgc.so", "GC_", "GC_PRINT_STATS=1"},
-        {"Erlang", "beam", "erts_", "erlang:memory()"},
-        {"Haskell", "libHSrts", "allocateMightFail", "+RTS -s"},
-        {".NET", "libcoreclr", "", "dotnet-gcdump"},
-        {"Mono", "libmonosgen", "", "mono --profile"},
-        {"SpiderMonkey", "libmozjs", "js::gc::", "about:memory"},
+        {"R", "libR.so", "", "gc() and Rprofmem()", false},
+        {"Emacs", "emacs", "", "M-x memory-report", false},
+        {"Ruby", "libruby", "", "ObjectSpace", false},
+        {"OCaml", "ocaml", "caml_", "Gc.print_stat", false},
+        {"the Java machine", "libjvm.so", "", "jcmd PID VM.native_memory", true},
+        {"V8", "", "node::NodeArrayBufferAllocator::", "node --inspect", false},
+        {"V8", "", "v8::internal::", "node --inspect", true},
+        {"Lua", "liblua", "luaM_", "collectgarbage('count')", false},
+        {"Lua", "lua5.", "l_alloc", "collectgarbage('count')", false},
+        {"Guile", "libguile", "", "(gc-stats)", false},
+        {"the Boehm collector", "libgc.so", "GC_", "GC_PRINT_STATS=1", false},
+        {"Erlang", "beam", "erts_", "erlang:memory()", false},
+        {"Haskell", "libHSrts", "allocateMightFail", "+RTS -s", false},
+        {".NET", "libcoreclr", "", "dotnet-counters", true},
+        {"Mono", "libmonosgen", "", "mono --profile", true},
+        {"SpiderMonkey", "libmozjs", "js::gc::", "about:memory", true},
 };
 
 static const char *base_of(const char *path) {
@@ -129,7 +131,9 @@ static void heap_tell(struct facts *f, const struct collector *c, const struct h
         x->function = "";
         x->text = say(
                 f,
-                "The heap of %s: %s at the peak, %s at the end%s. Its garbage collector decides what to free, so the functions that allocate it do not leak it: use %s to see what it holds.",
+                c->is_machine
+                        ? "What %s allocates for itself: %s at the peak, %s at the end%s. It has tables of the garbage collector and of the compiler, not the objects of the program, which are in mappings: use %s to see what it is for."
+                        : "The heap of %s: %s at the peak, %s at the end%s. Its garbage collector decides what to free, so the functions that allocate it do not leak it: use %s to see what it holds.",
                 c->name, unit_bytes(&most, x->bytes), unit_bytes(&end, unit_nearest(h->end_bytes)),
                 rises ? say(f, ", growing by %s", say_rate(f, g.trend.slope)) : "", c->ask);
         x->next = next_view(f, REQUEST_TREE, QUERY_PEAK);
@@ -156,7 +160,9 @@ void find_heaps(struct facts *f) {
                 if (!l.found)
                         continue;
                 f->collected_end_bytes += (double)MAX(f->rows[row].self.end_bytes, 0);
-                for (first = 0; strcmp(collectors[first].name, l.found->name) != 0; first++)
+                for (first = 0; strcmp(collectors[first].name, l.found->name) != 0 ||
+                                collectors[first].is_machine != l.found->is_machine;
+                     first++)
                         ;
                 heap_take(&heaps[first], f, (uint32_t)row);
                 f->is_claimed[row] = f->is_collected[row] = true;

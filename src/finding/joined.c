@@ -8,6 +8,8 @@
 #include "base/vec.h"
 #include "finding/rules.h"
 
+#define JOINED_LEADS 0.5 /* of the most that one process had: of a smaller one nothing leads */
+
 /* Where processes come and go, their sum tells nothing of growth and of what is left: whoever ends gives all back. */
 static bool is_of_one(const struct finding *x) {
         static const char *const kinds[] = {"growing", "leak", "left-at-end", "slack"};
@@ -54,6 +56,7 @@ struct joining {
         struct findings_parts *parts;
         struct findings *to;
         VEC(struct finding) found;
+        double whole_bytes; /* of the process that had most */
 };
 
 /* The place of one that says the same; SIZE_MAX: none. */
@@ -105,9 +108,10 @@ static void add_part(struct joining *j, uint32_t process, bool is_heir,
         for (size_t i = 0; i < part->n; i++) {
                 struct finding x = part->items[i];
 
-                if (is_told(j, &x, is_heir))
+                if (is_told(j, &x, is_heir) || !finding_matters(&x, j->whole_bytes))
                         continue;
                 x.process = process;
+                x.leads &= part->whole_bytes >= JOINED_LEADS * j->whole_bytes;
                 x.text = with_process(j, process, x.text);
                 vec_push(&j->found, x);
         }
@@ -146,6 +150,8 @@ struct findings *findings_join(struct findings_parts *c) {
         struct joining j = {.parts = c, .to = to};
         size_t n_told = 0, n_time = 0;
 
+        for (size_t i = 0; i < c->n; i++)
+                j.whole_bytes = MAX(j.whole_bytes, c->parts[i].found->whole_bytes);
         for (size_t i = 0; i < c->n; i++)
                 add_part(&j, c->parts[i].process, c->parts[i].is_heir, c->parts[i].found);
         add_together(&j, to);

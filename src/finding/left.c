@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak and left-at-end: what is still allocated at the end, by the function that asked, split into memory of the start-up, caches
- * that keep a level, and the rest. Of the rest, what has the marks of a leak raises an alarm. */
+ * that keep a level, what is never freed and still grows, and the rest. Of the rest, what has the marks of a leak raises an alarm. */
 #include "finding/rules.h"
 
 enum {
@@ -25,6 +25,9 @@ enum {
 #define MOMENT_S 0.25
 /* A cache: as much of its level was replaced in the second half. */
 #define LEFT_REPLACED 0.25
+/* Never freed, and still growing in the last third, however slowly: in so many columns, by so many blocks. */
+#define RISING_FROM 0.67
+enum { RISING_MIN_COLUMNS = 3, RISING_MIN_BLOCKS = 3 };
 /* Lost among released ones: at least this part of all blocks was released, */
 #define LOST_MIN_FREED 0.5
 /* it was not the start-up that left them, */
@@ -55,13 +58,22 @@ enum {
 /* What takes less time is a burst: something is built. */
 #define LEAK_MIN_S 0.1
 
-enum left_class { LEFT_START_UP, LEFT_STEADY, LEFT_LATE, LEFT_LEAK, LEFT_GROWING, LEFT_N_CLASSES };
+enum left_class {
+        LEFT_START_UP,
+        LEFT_STEADY,
+        LEFT_RISING,
+        LEFT_LATE,
+        LEFT_LEAK,
+        LEFT_GROWING,
+        LEFT_N_CLASSES
+};
 
 /* Of an asker's blocks. */
 struct ages {
         uint64_t n[3];              /* left, by the third of the time in which they were made */
         uint64_t work[3];           /* likewise by the third of all allocations */
         uint64_t late;              /* left, of the second half of all allocations */
+        uint64_t second_half;       /* left, of the second half of the time */
         double longest;             /* life of one that was released, as a share of the time */
         double life_ns, n_released; /* sum over those that were */
         double made_ns, n_left, last_ns; /* sum over those left; of the last one allocated */
@@ -74,9 +86,11 @@ struct left {
         enum left_class *class_of; /* asker → */
         double bytes[LEFT_N_CLASSES];
         uint64_t blocks[LEFT_N_CLASSES];
-        double *floor;     /* of blocks, of the asker looked at */
-        struct ages *ages; /* of askers; NULL: not asked for yet */
-        uint64_t n_aged;   /* blocks that were looked at for them */
+        size_t rising_idx, rising_end_idx; /* columns in which something still grows or not */
+        double risen_bytes;                /* in these, by all that does */
+        double *floor;                     /* of blocks, of the asker looked at */
+        struct ages *ages;                 /* of askers; NULL: not asked for yet */
+        uint64_t n_aged;                   /* blocks that were looked at for them */
 };
 
 static double end_bytes(const struct asker *a) {
@@ -186,6 +200,7 @@ static bool add_age(void *ctx, const struct query_block *b) {
         }
         x->work[MIN(work, 2u)]++;
         x->late += l->n_aged * 2 > n_allocs;
+        x->second_half += made_ns * 2 > span_ns;
         x->n[MIN((size_t)(made_ns * 3 / span_ns), 2u)]++;
         x->made_ns += made_ns;
         x->n_left++;
@@ -313,16 +328,39 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
         return true;
 }
 
-static enum left_class classify(struct left *l, const struct asker *a) {
-        double n_replaced = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
+/* Whether blocks of the first half were replaced by others. What a function frees may be other blocks, which are only scratch: those
+ * that are left tell. */
+static bool is_renewed(struct left *l, const struct asker *a) {
+        double n_frees = course_gain(a->c.n_frees, l->half_idx, l->f->n_columns - 1);
+        double least = LEFT_REPLACED * (double)a->figures.end_blocks;
+        const struct ages *x;
 
+        if (n_frees < least)
+                return false;
+        x = ages_of(l, a);
+        return x->n_left == 0 || (double)x->second_half >= least;
+}
+
+static enum left_class classify(struct left *l, const struct asker *a) {
         load_floor(l, a);
         if (has_marks(l, a))
                 return LEFT_LEAK;
         if (is_late(l, a) || (matters(l, a) && is_spread_by_work(l, a)))
                 return LEFT_LATE;
-        return n_replaced >= LEFT_REPLACED * (double)a->figures.end_blocks ? LEFT_STEADY
-                                                                           : LEFT_START_UP;
+        return is_renewed(l, a) ? LEFT_STEADY : LEFT_START_UP;
+}
+
+/* What only ever rises is no level that it keeps, and nobody knows whether it comes to rest. */
+static bool is_still_rising(struct left *l, const struct asker *a) {
+        size_t n = 0;
+
+        load_floor(l, a);
+        for (size_t i = l->rising_idx + 1; i <= l->rising_end_idx; i++)
+                n += l->floor[i] > l->floor[i - 1];
+        return n >= RISING_MIN_COLUMNS &&
+               l->floor[l->rising_end_idx] - l->floor[l->rising_idx] >= RISING_MIN_BLOCKS &&
+               is_sure(l->f, end_bytes(a), a->figures.var[QUERY_END]) &&
+               !are_replaced(ages_of(l, a));
 }
 
 /* Of what came late and was never released: one function with a good part of it, again and again. */
@@ -374,15 +412,43 @@ static void judge(struct left *l, struct suspect *suspects, size_t n) {
         }
 }
 
+/* Of what is no alarm: what is still rising, the largest first. */
+static void find_rising(struct left *l, struct suspect *calm, size_t n) {
+        struct facts *f = l->f;
+        size_t last = f->n_columns - 1;
+        double span_s = f->at_s[l->rising_end_idx] - f->at_s[l->rising_idx];
+
+        if (n)
+                qsort(calm, n, sizeof(calm[0]), by_bytes);
+        for (size_t i = 0; i < n; i++) {
+                const struct asker *a = &l->askers->items[calm[i].asker];
+                enum left_class *c = &l->class_of[calm[i].asker];
+
+                if (*c >= LEFT_LEAK || !is_still_rising(l, a) ||
+                    (i < LEFT_MAX_SUSPECTS && is_taken_over(f, l->askers, &a->c, 0, last)))
+                        continue;
+                *c = LEFT_RISING;
+                l->risen_bytes += end_bytes(a) *
+                                  (l->floor[l->rising_end_idx] - l->floor[l->rising_idx]) /
+                                  MAX((double)a->figures.end_blocks, 1);
+                f->growth.open_bytes += end_bytes(a);
+        }
+        f->growth.open_bytes_per_s = span_s > 0 ? l->risen_bytes / span_s : 0;
+        f->growth.open_since_s = f->begin_s + f->at_s[l->rising_idx];
+}
+
 struct left *left_new(struct facts *f, const struct askers *askers) {
         struct left *l = arena_alloc(f->arena, sizeof(*l));
         struct suspect *suspects = arena_alloc(f->arena, (askers->n + 1) * sizeof(suspects[0]));
-        size_t n = 0;
+        struct suspect *calm = arena_alloc(f->arena, (askers->n + 1) * sizeof(calm[0]));
+        size_t n = 0, n_calm = 0;
 
         *l = (struct left){.f = f, .askers = askers};
         l->half_idx = MAX(facts_column_of_time(f, 0.5), facts_column_of_work(f, 0.5));
         l->old_idx = facts_column_of_time(f, LOST_OLD);
         l->early_idx = facts_column_of_time(f, EARLY_SHARE);
+        l->rising_idx = facts_column_of_time(f, RISING_FROM);
+        l->rising_end_idx = MAX(l->old_idx, l->rising_idx);
         l->class_of = arena_alloc(f->arena, (askers->n + 1) * sizeof(l->class_of[0]));
         l->floor = arena_alloc(f->arena, (f->n_columns + 1) * sizeof(l->floor[0]));
         for (size_t i = 0; i < askers->n; i++) {
@@ -393,8 +459,12 @@ struct left *left_new(struct facts *f, const struct askers *askers) {
                 l->class_of[i] = f->is_claimed[a->row] ? LEFT_GROWING : classify(l, a);
                 if (l->class_of[i] == LEFT_LEAK || l->class_of[i] == LEFT_LATE)
                         suspects[n++] = (struct suspect){(uint32_t)i, end_bytes(a)};
+                if (l->class_of[i] != LEFT_GROWING)
+                        calm[n_calm++] = (struct suspect){(uint32_t)i, end_bytes(a)};
         }
         judge(l, suspects, n);
+        if (!f->totals->lacks_time)
+                find_rising(l, calm, n_calm);
         return l;
 }
 
@@ -473,24 +543,38 @@ static const char *say_split(struct left *l) {
 
         add_part(f, &s, l->bytes[LEFT_START_UP], "startup memory or built once");
         add_part(f, &s, l->bytes[LEFT_STEADY], "in caches of steady size");
+        add_part(f, &s, l->bytes[LEFT_RISING], "never freed and still growing");
         add_part(f, &s, l->bytes[LEFT_LATE], "allocated later");
         text = say(f, ": %s", str_text(&s));
         str_done(&s);
         return text;
 }
 
-/* Much came later and stayed, without the marks of a leak or of anything else. */
+/* Much came later and stayed, or still grows, without the marks of a leak or of anything else. */
 static bool is_undecided(const struct left *l) {
-        return l->bytes[LEFT_LATE] >= LEAK_LARGE_BYTES / 16 &&
-               l->bytes[LEFT_LATE] >= LEAK_MIN_WEIGHT_LARGE * (double)l->f->totals->peak_bytes;
+        double bytes = l->bytes[LEFT_LATE] + l->bytes[LEFT_RISING];
+
+        return bytes >= LEAK_LARGE_BYTES / 16 &&
+               bytes >= LEAK_MIN_WEIGHT_LARGE * facts_whole_bytes(l->f);
+}
+
+static const char *say_undecided(struct left *l) {
+        struct facts *f = l->f;
+        struct unit_text span, risen, from;
+
+        if (l->bytes[LEFT_RISING] < l->bytes[LEFT_LATE])
+                return " This run does not show whether what was allocated later leaks.";
+        return say(f, " %s are too short to tell whether what still grew, by %s since %s, leaks.",
+                   unit_duration(&span, unit_nearest(f->at_s[f->n_columns - 1] * 1e9)),
+                   unit_bytes(&risen, unit_nearest(l->risen_bytes)),
+                   unit_duration(&from, unit_nearest(f->growth.open_since_s * 1e9)));
 }
 
 static struct finding_left split(const struct left *l) {
-        return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP] +
-                                                  l->f->reserve_end_bytes),
-                                     unit_nearest(l->bytes[LEFT_STEADY]),
-                                     unit_nearest(l->bytes[LEFT_LATE]),
-                                     unit_nearest(l->f->collected_end_bytes)};
+        return (struct finding_left){
+                unit_nearest(l->bytes[LEFT_START_UP] + l->f->reserve_end_bytes),
+                unit_nearest(l->bytes[LEFT_STEADY]), unit_nearest(l->bytes[LEFT_RISING]),
+                unit_nearest(l->bytes[LEFT_LATE]), unit_nearest(l->f->collected_end_bytes)};
 }
 
 struct finding_left find_left(struct left *l) {
@@ -502,7 +586,7 @@ struct finding_left find_left(struct left *l) {
         bool is_task;
         struct name_frame frame;
         struct finding *x;
-        double calm;
+        double calm = 0;
 
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
@@ -514,8 +598,10 @@ struct finding_left find_left(struct left *l) {
                     (!largest || end_bytes(a) > end_bytes(largest)))
                         largest = a;
         }
-        calm = l->bytes[LEFT_START_UP] + l->bytes[LEFT_STEADY] + l->bytes[LEFT_LATE];
-        n_blocks = l->blocks[LEFT_START_UP] + l->blocks[LEFT_STEADY] + l->blocks[LEFT_LATE];
+        for (enum left_class c = LEFT_START_UP; c < LEFT_LEAK; c++) {
+                calm += l->bytes[c];
+                n_blocks += l->blocks[c];
+        }
         if (calm < LEFT_MIN_BYTES || !largest)
                 return split(l);
         frame = place_of_row(f, largest->row, &is_task);
@@ -531,14 +617,15 @@ struct finding_left find_left(struct left *l) {
                     unit_bytes(&most, unit_nearest(end_bytes(largest))),
                     place_name(f, &frame, is_task),
                     f->totals->lacks_events ? " Totals do not show whether it leaks."
-                    : is_undecided(l)
-                            ? " This run does not show whether what was allocated later leaks."
-                            : "");
+                    : is_undecided(l)       ? say_undecided(l)
+                                            : "");
         x->is_open = is_undecided(l);
         x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
         found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);
+        found_number(x, "rising_bytes", l->bytes[LEFT_RISING]);
+        found_number(x, "risen_bytes", l->risen_bytes);
         found_number(x, "later_bytes", l->bytes[LEFT_LATE]);
         return split(l);
 }

@@ -6,10 +6,7 @@
 #include "finding/rules.h"
 #include "query/meeting.h"
 
-enum {
-        MAPPED_MIN_BYTES = 4 << 20,
-        MAPPED_LEADS = 4, /* times all blocks: what is told of them comes behind */
-};
+enum { MAPPED_MIN_BYTES = 4 << 20 };
 #define MAPPED_MIN_SHARE                                                                           \
         0.2 /* of all that was mapped: a function with less is told of no more than others */
 
@@ -42,7 +39,7 @@ static void tell(struct facts *f, const struct query_meeting *m, const struct qu
         x->has_site = true;
         x->site = (struct query_site){m->stack, QUERY_ALL, m->f};
         x->metric = QUERY_MAPPED;
-        x->leads = in_memory_bytes / MAPPED_LEADS >= f->totals->peak_bytes;
+        x->leads = true; /* what is told of blocks comes behind */
         x->function = place_name(f, &frame, m->is_task);
         unit_bytes(&own, bytes);
         unit_bytes(&whole, all->peak_bytes);
@@ -93,6 +90,8 @@ void find_mapped(struct facts *f) {
         if (query_ask(f->q, &scope, &a, &err) < 0)
                 return;
         in_memory_bytes = MIN(a->totals.peak_bytes, beside_blocks(f));
+        if (in_memory_bytes >= MAPPED_MIN_BYTES)
+                f->mapped_bytes = (double)in_memory_bytes;
         if (in_memory_bytes < MAPPED_MIN_BYTES || in_memory_bytes <= f->totals->peak_bytes)
                 return;
         m = query_meet(f->q, a, QUERY_MAPPED);

@@ -14,6 +14,8 @@ enum {
                 6, /* stretches in which it rises, with pauses between: a program is set up in a few */
         RHYTHM_MIN_PAUSES =
                 8, /* columns in which the program waits: what is being built does not stop so often */
+        RHYTHM_SLOW_BLOCKS = 24,
+        RHYTHM_SLOW_COLUMNS = 5,
 };
 /* Or, in fewer stretches: it rises in so many of the columns. */
 #define RHYTHM_MIN_FILLED 0.19
@@ -34,6 +36,11 @@ enum {
 /* Where others do so many times as much, no more than this part of their work is behind it: else it is done, and they are not. */
 #define RHYTHM_SURE_CLOCK 2.0
 #define RHYTHM_WORK_BEHIND 0.25
+/* Or, by a clock that others see: what came fast goes on slowly. Then in the last third of the time so many blocks come, in so many
+ * columns, and by the clock so much of what came before. */
+#define RHYTHM_SLOW_FROM 0.67
+#define RHYTHM_SLOW_END 0.9 /* behind which what is there has little time left to go */
+#define RHYTHM_SLOW_PACE 0.5
 /* A warm-up is faster than the rest by this factor at least. */
 #define RHYTHM_WARM_UP 2.0
 /* A pause: a column with so much of the work that an even one has. */
@@ -160,10 +167,48 @@ static bool is_done(const struct rhythm *r, size_t begin, const struct spread *s
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
 
-static bool take(struct rhythm *r, const struct series_trend *t, size_t begin) {
+/* Allocations, over time: all of one course but those of another, where there is another. */
+struct clock {
+        const struct course *of, *but;
+};
+
+static double passed(const struct clock *k, size_t begin, size_t last) {
+        return gain(k->of->n_allocs, begin, last) -
+               (k->but ? gain(k->but->n_allocs, begin, last) : 0);
+}
+
+static size_t column_at(const struct look *l, double s) {
+        size_t i = 0;
+
+        while (i < l->last && l->at_s[i] < s)
+                i++;
+        return i;
+}
+
+/* Most came early, and what comes late is little; but by the clock it is as much as ever. */
+static bool goes_on_slowly(const struct rhythm *r, const struct clock *k, size_t begin) {
+        const struct look *l = &r->time;
+        size_t late = column_at(l, RHYTHM_SLOW_FROM * life_s(r)), n_all = 0, n_late = 0;
+        size_t end = column_at(l, RHYTHM_SLOW_END * life_s(r));
+        double gained = l->floor[end] - l->floor[late], all = l->floor[end] - l->floor[begin];
+
+        for (size_t i = begin + 1; i <= end; i++) {
+                n_all += l->floor[i] > l->floor[i - 1];
+                n_late += l->floor[i] > l->floor[i - 1] && i > late;
+        }
+        return l->quantum > 0 && gained >= RHYTHM_SLOW_BLOCKS && n_late >= RHYTHM_SLOW_COLUMNS &&
+               (double)n_all >= RHYTHM_MIN_FILLED * (double)r->f->n_columns &&
+               gained * passed(k, begin, end) >= RHYTHM_SLOW_PACE * all * passed(k, late, end);
+}
+
+/* k: NULL: it is time. */
+static bool take(struct rhythm *r, const struct series_trend *t, size_t begin,
+                 const struct clock *k) {
         struct spread s = spread_of(r, begin);
 
-        if (!is_spread(r, &s) || !is_no_build(r, begin, &s))
+        if (!is_spread(r, &s) && !(k && goes_on_slowly(r, k, begin)))
+                return false;
+        if (!is_no_build(r, begin, &s))
                 return false;
         r->g->trend = *t;
         r->g->trend.begin_idx = begin;
@@ -177,7 +222,7 @@ static bool is_warm_up(const struct look *l, const struct series_trend *t) {
         return t->warm_up_rise > even * RHYTHM_WARM_UP;
 }
 
-static bool rises(struct rhythm *r, const struct look *l) {
+static bool rises(struct rhythm *r, const struct look *l, const struct clock *k) {
         struct series s = {.x = l->x, .y = l->y, .n = l->last + 1, .quantum = l->quantum};
         struct series_trend t;
         size_t begin = 0;
@@ -188,7 +233,7 @@ static bool rises(struct rhythm *r, const struct look *l) {
                 return false;
         while (begin < r->time.last && r->time.at_s[begin] < l->at_s[t.begin_idx])
                 begin++;
-        return take(r, &t, is_warm_up(l, &t) ? begin : 0);
+        return take(r, &t, is_warm_up(l, &t) ? begin : 0, k);
 }
 
 static bool rises_over_time(struct rhythm *r) {
@@ -197,24 +242,28 @@ static bool rises_over_time(struct rhythm *r) {
 
         for (size_t i = 0; i <= l->last; i++)
                 l->x[i] = l->at_s[i];
-        return !is_done(r, 0, &s) && rises(r, l);
+        return !is_done(r, 0, &s) && rises(r, l, NULL);
 }
 
 static bool rises_by_others(struct rhythm *r) {
+        const struct clock k = {r->time.total, r->time.c};
         struct look *l = &r->work;
 
         for (size_t i = 0; i <= l->last; i++)
                 l->x[i] = (double)l->total->n_allocs[i] - (double)l->c->n_allocs[i];
         return others_between(l, 0, l->last) >= RHYTHM_CLOCK * gain(l->c->blocks, 0, l->last) &&
-               rises(r, l);
+               rises(r, l, &k);
 }
 
-static bool rises_by_work_of(struct rhythm *r, const struct course *c) {
+/* over_time: the same course in columns of time. */
+static bool rises_by_work_of(struct rhythm *r, const struct course *c,
+                             const struct course *over_time) {
+        const struct clock k = {over_time, NULL};
         struct look *l = &r->work;
 
         for (size_t i = 0; i <= l->last; i++)
                 l->x[i] = (double)c->n_allocs[i];
-        return rises(r, l);
+        return rises(r, l, &k);
 }
 
 static bool rises_by_own(struct rhythm *r) {
@@ -222,11 +271,11 @@ static bool rises_by_own(struct rhythm *r) {
         size_t last = r->work.last;
 
         return gain(c->n_frees, 0, last) >= RHYTHM_FREED * gain(c->n_allocs, 0, last) &&
-               rises_by_work_of(r, c);
+               rises_by_work_of(r, c, r->time.c);
 }
 
 static bool rises_by_caller(struct rhythm *r, const struct course *caller) {
-        return caller && rises_by_work_of(r, r->f->by_work ? caller->by_work : caller);
+        return caller && rises_by_work_of(r, r->f->by_work ? caller->by_work : caller, caller);
 }
 
 /* Nothing but what stays is to be seen, or too much else. It comes again and again, and late as fast as ever. */
@@ -243,7 +292,7 @@ static bool comes_again(struct rhythm *r) {
                gain(l->c->n_frees, begin, l->last) <=
                        RHYTHM_MOSTLY_KEPT * gain(l->c->n_allocs, begin, l->last) &&
                s.most_late >= RHYTHM_LATE_PACE * s.most && !is_done(r, begin, &s) &&
-               take(r, &t, begin);
+               take(r, &t, begin, NULL);
 }
 
 /* ---- asked ----------------------------------------------------------------------------------- */

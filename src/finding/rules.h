@@ -31,6 +31,8 @@ void find_time(struct facts *f); /* all that is about time: the source has where
 
 enum finding_severity severity_of(const struct facts *f, const struct finding *x);
 int severity_compare(const void *a, const void *b); /* of findings, for qsort */
+/* Whether it is about enough of all that the program had to be told; else it is a row in a table. */
+bool finding_matters(const struct finding *x, double whole_bytes);
 
 /* ---- telling --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How much a finding matters to who reads it, and which comes first: what harms before what may be made better before what is only
- * true; of what holds memory the most bytes first. What was mapped, where blocks are next to nothing beside it, comes before all of that. */
+ * true; of what holds memory the most bytes first. What was mapped, where it is most of the memory, comes before all of that. */
 #include <string.h>
 
 #include "finding/rules.h"
@@ -17,6 +17,9 @@
 #define COPIED_SHARE 0.1    /* of all bytes allocated: buffers made larger */
 #define WAIT_PROBLEM_PCT 20 /* of the CPU time: so long threads waited for locks */
 #define HOT_SHARE_PCT 25    /* of the CPU time, in one function */
+#define MATTERS_SHARE 0.01  /* of all that the program had: what holds less is a row in a table; */
+#define MATTERS_LOST_SHARE 0.001 /* what may be lost, if it is less than this, */
+#define MATTERS_LONG_S 60        /* unless it went on for so long, at the pace of a problem */
 
 const char *finding_severity_name(enum finding_severity s) {
         static const char *const names[] = {[FINDING_PROBLEM] = "problem",
@@ -99,6 +102,22 @@ enum finding_severity severity_of(const struct facts *f, const struct finding *x
             x->is_open)
                 return FINDING_WORTH_KNOWING;
         return FINDING_NOTE;
+}
+
+static bool goes_on_for_long(const struct finding *x) {
+        return number_of(x, "until_s") - number_of(x, "since_s") >= MATTERS_LONG_S &&
+               number_of(x, "bytes_per_s") * 86400 >= PROBLEM_BYTES_PER_DAY;
+}
+
+bool finding_matters(const struct finding *x, double whole_bytes) {
+        double bytes = (double)x->bytes;
+
+        if (x->is_note || x->is_time || bytes >= MATTERS_SHARE * whole_bytes)
+                return true;
+        if (IS_ONE_OF(x, "growing", "leak"))
+                return bytes >= MATTERS_LOST_SHARE * whole_bytes || goes_on_for_long(x);
+        return !IS_ONE_OF(x, "large-site", "short-peak", "slack", "fragmentation", "heap",
+                          "peak-site", "left-at-end");
 }
 
 /* What holds memory can be compared by bytes; what costs time comes behind it. */

@@ -61,6 +61,35 @@ static void test_pace(void **state) {
         assert_int_equal(rising(24000000, 81e6, true).severity, FINDING_WORTH_KNOWING);
 }
 
+/* 21.7 KiB are no finding in 168 MiB, whatever part of the blocks they are; what goes on for long at a pace that matters is one. */
+static void test_proportion(void **state) {
+        static const char *const kinds[] = {"leak",  "large-site", "short-peak",
+                                            "slack", "peak-site",  "left-at-end"};
+        const double whole_bytes = 168e6;
+        struct finding x;
+
+        (void)state;
+        totals.peak_bytes = 200000;
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+                x = make(kinds[i], 22000);
+                assert_false(finding_matters(&x, whole_bytes));
+                assert_true(finding_matters(&x, 200000));
+                assert_true(finding_matters(&x, 7000000) == !strcmp(kinds[i], "leak"));
+                x = make(kinds[i], 1700000);
+                assert_true(finding_matters(&x, whole_bytes));
+        }
+        x = make("temporary", 0);
+        assert_true(finding_matters(&x, whole_bytes));
+        x = make("failed", 0);
+        x.is_note = true;
+        assert_true(finding_matters(&x, whole_bytes));
+        x = rising(22000, 300, false);
+        assert_false(finding_matters(&x, whole_bytes)); /* nobody knows for how long */
+        found_number(&x, "since_s", 10);
+        found_number(&x, "until_s", 100);
+        assert_true(finding_matters(&x, whole_bytes));
+}
+
 static void test_worries(void **state) {
         struct finding x;
 
@@ -114,6 +143,7 @@ int main(void) {
                 cmocka_unit_test(test_a_small_block_does_not_precede_the_peak),
                 cmocka_unit_test(test_small_programs_have_problems_too),
                 cmocka_unit_test(test_pace),
+                cmocka_unit_test(test_proportion),
                 cmocka_unit_test(test_worries),
                 cmocka_unit_test(test_random_orders),
         };

@@ -127,6 +127,21 @@ static void count_sites(const struct asking *k) {
                 k->answer->processes[p].n_sites += k->end.n_others[p];
 }
 
+/* Of blocks that each process allocated: what it did not free itself. What it inherited is its allocator's. */
+static void sum_left(const struct asking *k, struct query_totals *t) {
+        int64_t bytes = 0, blocks = 0;
+
+        for (size_t i = 0; i < k->end.sites.n; i++) {
+                const struct state_site *s = &k->end.sites.items[i];
+
+                bytes += (int64_t)(s->alloc_bytes - s->free_bytes + s->inherited_free_bytes);
+                blocks += (int64_t)(s->n_allocs - s->n_frees + s->n_inherited_frees);
+        }
+        t->has_left = !k->pick && !t->lacks_traffic && !t->lacks_blocks;
+        t->left_bytes = t->has_left ? (uint64_t)MAX(bytes, 0) : 0;
+        t->left_blocks = t->has_left ? (uint64_t)MAX(blocks, 0) : 0;
+}
+
 static void totals_sum(const struct asking *k, struct query_totals *t) {
         const struct peak *peak = &k->peaks[k->q->view->n_processes];
 
@@ -608,6 +623,7 @@ static int asking_run(struct asking *k, bool keep_split, struct err *reterr) {
                 count_sites(k);
         if (is_all(k)) {
                 totals_sum(k, &a->totals);
+                sum_left(k, &a->totals);
                 a->totals.peak_rss_bytes = all_rss;
         } else {
                 a->totals = a->processes[k->scope.process];

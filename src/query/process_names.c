@@ -205,7 +205,7 @@ static void list_all(const struct query *q, struct listing *l) {
                         vec_push(&l->of, (struct listed){.process = i});
 }
 
-/* "812 python3 (145.0 MiB), 700 sh (91.5 KiB)", largest first. */
+/* "812 python3 (145.0 MiB of its own at most), 700 sh (91.5 KiB)", largest first: without what they inherited. */
 static void add_listing(struct query *q, struct listing *l, struct str *to) {
         const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
@@ -221,7 +221,8 @@ static void add_listing(struct query *q, struct listing *l, struct str *to) {
                 query_add_process_word(q, l->of.items[i].process, to);
                 str_add(to, " ");
                 query_add_process_name(q, l->of.items[i].process, to);
-                str_addf(to, " (%s)", unit_bytes(&t, l->of.items[i].bytes));
+                str_addf(to, " (%s%s)", unit_bytes(&t, l->of.items[i].bytes),
+                         i ? "" : " of its own at most");
         }
         if (l->of.n > n)
                 str_addf(to, " and %s more", unit_count(&t, l->of.n - n));

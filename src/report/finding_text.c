@@ -288,7 +288,7 @@ void finding_text_print(const struct style *s, const struct report *r) {
                 print_finding(s, r, order, i, &holders);
         finding_holders_done(&holders);
         for (size_t i = 0; i < r->findings->n; i++) {
-                if (part_of(&r->findings->items[i]) != FOUND_DOUBT)
+                if (part_of(&r->findings->items[i]) != FOUND_DOUBT || limits_have_cut_stacks(r))
                         continue;
                 if (n_doubts++ == 0)
                         fputc('\n', s->out);

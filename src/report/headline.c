@@ -343,6 +343,18 @@ static void add_left_by(const struct report *r, const struct holder *h, struct s
                  t->end_blocks == 1 ? "was" : "were");
 }
 
+/* What is live when the last of them ends lacks what those before it left: a leak in many short lives. */
+static void add_left_in_all(const struct report *r, struct str *to) {
+        const struct query_totals *t = &r->answer->totals;
+        struct unit_text a, b, c;
+
+        if (!t->has_left || report_is_windowed(r) || t->left_blocks <= t->end_blocks)
+                return;
+        str_addf(to, " Together the %s processes left %s%s in %s block%s, each at its own end.",
+                 unit_count(&a, query_n_pids(r->q)), about(r), unit_bytes(&b, t->left_bytes),
+                 unit_count(&c, t->left_blocks), plural(t->left_blocks));
+}
+
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
 static void add_allocations(const struct report *r, struct str *to) {
@@ -483,6 +495,7 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 }
                 add_left_by(r, &h, to);
                 add_left(r, to);
+                add_left_in_all(r, to);
                 add_allocations(r, to);
                 return;
         }

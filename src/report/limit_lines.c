@@ -10,6 +10,7 @@
 #include "trace/being_written.h"
 
 enum { LIMITS_MAX_PUT = 1000 };
+#define LIMITS_MAX_CUT_PCT 50.0
 
 /* The worst of each kind. */
 struct limits_told {
@@ -46,6 +47,66 @@ static const char *kept_text(const struct report *r, struct str *text) {
 
         str_clear(text);
         return kept;
+}
+
+/* Code that no file has was made while the program ran. */
+struct made_code {
+        bool is_last; /* the outermost frame is in it: the path ends there */
+        bool is_there;
+};
+
+static bool look_for_made_code(void *ctx, const struct query_frame *frame) {
+        struct made_code *m = ctx;
+
+        m->is_last = !frame->module[0];
+        m->is_there |= m->is_last;
+        return true;
+}
+
+/* Of all allocations, those whose call path ends in such code, and those whose path leads through it. */
+static void count_made_code(const struct report *r, double *ret_end_pct, double *ret_through_pct) {
+        uint64_t n_end = 0, n_through = 0, n_all = 0;
+
+        for (size_t i = 0; i < r->answer->n_sites; i++) {
+                const struct query_site *site = &r->answer->sites[i];
+                struct made_code m = {0};
+
+                query_each_frame(r->q, site->stack, look_for_made_code, &m);
+                n_end += m.is_last ? site->f.n_allocs : 0;
+                n_through += m.is_there && !m.is_last ? site->f.n_allocs : 0;
+                n_all += site->f.n_allocs;
+        }
+        *ret_end_pct = n_all ? 100.0 * (double)n_end / (double)n_all : 0;
+        *ret_through_pct = n_all ? 100.0 * (double)n_through / (double)n_all : 0;
+}
+
+/* Where most call paths are not complete, whoever reads the callers is misled. */
+static void add_cut_stacks(const struct report *r, limit_fn fn, void *ctx) {
+        double pct = 100 - r->quality.complete_stacks_pct, end_pct, through_pct;
+        struct trace_limit l = {.kind = LIMIT_STACKS};
+        struct str text = {0};
+
+        if (!r->findings || !r->whole.n_allocs || !(pct > LIMITS_MAX_CUT_PCT))
+                return;
+        count_made_code(r, &end_pct, &through_pct);
+        if (end_pct >= pct / 2)
+                str_addf(
+                        &text,
+                        "%.0f %% of the stacks are cut short, most of them in code that was made while the program ran (a JIT compiler's or an interpreter's), which has no unwind information",
+                        pct);
+        else if (through_pct >= pct / 2)
+                str_addf(
+                        &text,
+                        "%.0f %% of the stacks lead through code without unwind information, most of them through code that was made while the program ran (a JIT compiler's or an interpreter's): silt followed frame pointers there, so callers may be missing",
+                        pct);
+        else
+                str_addf(
+                        &text,
+                        "only %.1f %% of the stacks are complete: code without unwind information cuts the others short or hides some of their frames",
+                        100 - pct);
+        l.text = kept_text(r, &text);
+        fn(ctx, &l, NULL);
+        str_done(&text);
 }
 
 /* is_known: notes say already that an allocator is not hooked. */
@@ -129,6 +190,7 @@ static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
         for (size_t i = 0; i < n_unseen; i++)
                 fn(ctx, &unseen[i], NULL);
         each_made_here(r, is_known, fn, ctx);
+        add_cut_stacks(r, fn, ctx);
 }
 
 static void take_worst(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
@@ -205,7 +267,21 @@ static void look_if_material(void *ctx, const struct trace_limit *l,
         bool *is = ctx;
 
         (void)note;
-        *is |= l->kind != LIMIT_UNCOUNTED;
+        *is |= l->kind != LIMIT_UNCOUNTED && l->kind != LIMIT_STACKS; /* all blocks are counted */
+}
+
+static void look_for_stacks(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
+        bool *is = ctx;
+
+        (void)note;
+        *is |= l->kind == LIMIT_STACKS;
+}
+
+bool limits_have_cut_stacks(const struct report *r) {
+        bool is = false;
+
+        add_cut_stacks(r, look_for_stacks, &is);
+        return is;
 }
 
 bool limits_are_material(const struct report *r) {

@@ -17,5 +17,8 @@ void limits_put(struct json *j, const struct report *r);
 /* Blocks may be missing: nobody may say that there is nothing to worry about. */
 bool limits_are_material(const struct report *r);
 
+/* It is said that most call paths are cut short. */
+bool limits_have_cut_stacks(const struct report *r);
+
 /* LIMIT_N_KINDS notes that stand where limits_print has put them; NULL: none. */
 void limits_told_notes(const struct report *r, const struct trace_note **ret);

@@ -304,6 +304,16 @@ static void print_members(const struct family *f, uint32_t first) {
         vec_free(&todo);
 }
 
+/* Whether a row that is told counts blocks of a parent's, too. */
+static bool has_heirs(const struct family *f) {
+        for (uint32_t i = 0; i < f->n; i++)
+                if (f->members[i].is_told &&
+                    f->r->answer->processes[f->members[i].last].peak_bytes >
+                            query_own_peak_bytes(f->r->answer, f->members[i].last))
+                        return true;
+        return false;
+}
+
 void process_tree_print(const struct style *s, const struct report *r) {
         struct family f = {.s = s, .r = r, .n = r->v->n_processes};
         struct unit_text a, b;
@@ -326,5 +336,8 @@ void process_tree_print(const struct style *s, const struct report *r) {
                 fprintf(s->out, "  %s%s %s more, none above %s: use --full to see them%s\n", s->dim,
                         s->utf8 ? "…" : "..", unit_count(&a, f.n_rows_all - f.n_told),
                         unit_bytes(&b, f.most_untold_bytes), s->plain);
+        if (has_heirs(&f))
+                fprintf(s->out, "  %sPeak and end of each with the blocks it inherited.%s\n",
+                        s->dim, s->plain);
         free(f.members);
 }

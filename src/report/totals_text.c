@@ -163,8 +163,8 @@ void totals_print(const struct style *s, const struct report *r) {
 static void print_leak_summary(const struct style *s, const struct report *r) {
         const struct finding_left *left = &r->findings->left;
         uint64_t end_bytes = r->answer->totals.end_bytes;
-        uint64_t calm_bytes = left->start_up_bytes + left->steady_bytes + left->later_bytes +
-                              left->collected_bytes;
+        uint64_t calm_bytes = left->start_up_bytes + left->steady_bytes + left->rising_bytes +
+                              left->later_bytes + left->collected_bytes;
         struct unit_text t;
 
         if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r) ||
@@ -176,6 +176,9 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
                 unit_s(end_bytes - MIN(end_bytes, calm_bytes)));
         fprintf(s->out, "    startup memory, or built once: %s byte%s\n",
                 unit_count(&t, left->start_up_bytes), unit_s(left->start_up_bytes));
+        if (left->rising_bytes)
+                fprintf(s->out, "    never freed and still growing: %s byte%s\n",
+                        unit_count(&t, left->rising_bytes), unit_s(left->rising_bytes));
         if (left->collected_bytes)
                 fprintf(s->out, "    in heaps of garbage collectors: %s byte%s\n",
                         unit_count(&t, left->collected_bytes), unit_s(left->collected_bytes));

@@ -194,6 +194,10 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
                 json_double(j, (double)t->peak_ns / 1e9, 6);
         json_put_uint(j, "end_live_bytes", t->end_bytes);
         put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks);
+        if (t->has_left) {
+                json_put_uint(j, "left_bytes", t->left_bytes);
+                json_put_uint(j, "left_blocks", t->left_blocks);
+        }
         put_known(j, "peak_rss_bytes", t->peak_rss_bytes, is_told);
         put_known(j, "lost_events", t->n_lost, is_told);
         put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);

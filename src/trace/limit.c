@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char *const limit_names[LIMIT_N_KINDS] = {
-        "unhooked", "unseen", "lost",      "damaged",  "not-followed",
-        "unpaired", "unread", "uncounted", "imported", "other",
+        "unhooked", "unseen", "lost",      "damaged",  "not-followed", "unpaired",
+        "unread",   "stacks", "uncounted", "imported", "other",
 };
 
 const char *trace_limit_name(enum trace_limit_kind kind) {

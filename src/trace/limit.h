@@ -16,6 +16,7 @@ enum trace_limit_kind {
         LIMIT_NOT_FOLLOWED, /* processes */
         LIMIT_UNPAIRED,     /* releases without allocation, and the other way round */
         LIMIT_UNREAD,       /* files that were not looked at for allocators */
+        LIMIT_STACKS,       /* most call paths are cut short */
         LIMIT_UNCOUNTED,    /* what a recording of samples does not follow */
         LIMIT_IMPORTED,     /* another tool recorded it, and did not know all */
         LIMIT_OTHER,        /* of a newer silt */

@@ -89,6 +89,27 @@ int main(void) {
 }
 """
 
+# 167 blocks are left of few, and 5 MiB of blocks grow to the end: less than half of what is mapped.
+SMALL = HEAD + """
+int main(void) {
+        void *volatile left[167];
+        for (int i = 0; i < 167; i++) left[i] = malloc(64);
+        for (int i = 0; i < 6; i++) { parse(i); expand(i); optimise(i); emit(i); }
+        say();
+        return left[0] == NULL;
+}
+"""
+
+RISING = HEAD + """
+__attribute__((noinline)) void remember(void) { memset(malloc(4000), 1, 4000); __asm__ volatile(""); }
+int main(void) {
+        for (int i = 0; i < 3; i++) { parse(i); expand(i); optimise(i); emit(i); }
+        for (int i = 0; i < 1280; i++) { remember(); free(malloc(100)); usleep(1600); }
+        say();
+        return 0;
+}
+"""
+
 OPENED = HEAD + """
 int main(void) {
         char *p = keep(mmap(NULL, 1024L * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), 1024L * MIB);
@@ -189,6 +210,19 @@ def test_blocks_come_first_where_they_are_most(t):
     assert got["resident"]["largest_part"] == "blocks", got["resident"]
     assert re.search(r"ran for .* and peaked at 4\d\.\d MiB", headline) and "own mappings" not in headline, headline
     assert not [f for f in got["findings"] if f["kind"] == "mapped"], got["findings"]
+
+
+def test_what_is_next_to_nothing_is_no_finding(t):
+    _, got, _, _, _ = record(t, "small", SMALL)
+    assert got["totals"]["end_live_bytes"] >= 167 * 64, got["totals"]
+    assert [f["kind"] for f in got["findings"]] == ["mapped"], got["findings"]
+
+
+def test_most_of_the_memory_comes_first(t):
+    _, got, _, _, _ = record(t, "rising", RISING)
+    kinds = [f["kind"] for f in got["findings"]]
+    assert kinds[0] == "mapped" and "pool_alloc" in got["findings"][0]["text"], got["findings"]
+    assert "growing" in kinds, got["findings"]
 
 
 def test_reserved_addresses_that_are_opened_up(t):

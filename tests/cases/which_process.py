@@ -5,6 +5,8 @@ import json
 import os
 import re
 
+from harness.process import run
+
 BLOCK = 100000
 
 
@@ -165,6 +167,43 @@ def test_findings_of_a_small_child(t):
     growing = [f for f in got["findings"] if f["kind"] == "growing"]
     assert growing and growing[0]["pid"] == child, got["findings"]
     assert "main" in growing[0]["text"], growing[0]
+
+
+def test_what_many_left(t):
+    """20 children keep 300 blocks and more each, which end with them: each at its own end. What they inherited is their parent's."""
+    path = t.path("kids")
+    with open(path + ".c", "w") as f:
+        f.write("""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void keep(int n, size_t size) { for (int i = 0; i < n; i++) memset(malloc(size), 1, size); }
+int main(void) {
+        void *given = malloc(700);
+        memset(given, 1, 700);
+        keep(1000, 1000);
+        for (int i = 0; i < 20; i++) {
+                pid_t pid = fork();
+                if (!pid) { free(given); keep(300 + i, 500); _exit(0); }
+                waitpid(pid, NULL, 0);
+        }
+        return 0;
+}
+""")
+    assert run(["gcc", "-O1", "-fno-builtin", path + ".c", "-o", path]).code == 0
+    trace = record(t, path)
+    n = sum(300 + i for i in range(20))
+    for totals in (summary(t, trace)["totals_all"], summary(t, trace, "--process", "all")["totals"]):
+        assert (totals["end_live_blocks"], totals["end_live_bytes"]) == (1001, 1000700), totals
+        assert (totals["left_blocks"], totals["left_bytes"]) == (1001 + n, 1000700 + 500 * n), totals
+    main = summary(t, trace, "--process", "main")
+    assert "left_blocks" not in main["totals"], main["totals"]
+    text = first(t, "report", trace)
+    assert f"Together the 21 processes left 3.9 MiB in {1001 + n:,} blocks, each at its own end." in text, text
+    assert "Peak and end of each with the blocks it inherited." in t.silt.command("report", trace).text
+    refused = t.silt.command("report", trace, "--process", "kids")
+    assert refused.code == 2 and "21 processes have this name" in refused.errors and "of its own at most)" in refused.errors, refused.errors
 
 
 def test_one_process_is_as_before(t):
