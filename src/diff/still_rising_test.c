@@ -2,6 +2,7 @@
 /* What comes in a burst and is never freed: a report calls it growing, or says that the run is too short to tell; and no check of growth
  * holds with a rate of 0. */
 #include "diff/check.h"
+#define TRACE_PATH "still_rising_test.silt"
 #include "finding/testing/world.h"
 
 enum { N_STEPS = 400, N_RECORDS = 4000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Of what sizes the blocks are that something keeps which grows. */
+#define TRACE_PATH "kept_sizes_test.silt"
 #include "finding/testing/world.h"
 
 /* A vector and a short string, from one line: the mean is the size of neither. */

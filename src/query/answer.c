@@ -129,17 +129,13 @@ static void count_sites(const struct asking *k) {
 
 /* Of blocks that each process allocated: what it did not free itself. What it inherited is its allocator's. */
 static void sum_left(const struct asking *k, struct query_totals *t) {
-        int64_t bytes = 0, blocks = 0;
-
         for (size_t i = 0; i < k->end.sites.n; i++) {
                 const struct state_site *s = &k->end.sites.items[i];
 
-                bytes += (int64_t)(s->alloc_bytes - s->free_bytes + s->inherited_free_bytes);
-                blocks += (int64_t)(s->n_allocs - s->n_frees + s->n_inherited_frees);
+                t->left_bytes += s->alloc_bytes - s->free_bytes + s->inherited_free_bytes;
+                t->left_blocks += s->n_allocs - s->n_frees + s->n_inherited_frees;
         }
         t->has_left = !k->pick && !t->lacks_traffic && !t->lacks_blocks;
-        t->left_bytes = t->has_left ? (uint64_t)MAX(bytes, 0) : 0;
-        t->left_blocks = t->has_left ? (uint64_t)MAX(blocks, 0) : 0;
 }
 
 static void totals_sum(const struct asking *k, struct query_totals *t) {

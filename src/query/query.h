@@ -254,12 +254,9 @@ struct query_totals {
         uint64_t peak_bytes, peak_blocks, peak_ns;
         uint64_t begin_bytes, begin_blocks; /* live at from */
         uint64_t end_bytes, end_blocks;     /* live at to */
-        /* Of all processes together, without a filter: what each that has ended had left of its own, and the others hold at to */
-        bool has_left;
-        uint64_t left_bytes, left_blocks;
-        uint64_t peak_rss_bytes; /* 0 unknown */
-        uint64_t runtime_bytes, blocked_ns;
-        uint64_t n_threads, n_sites;
+        bool has_left; /* of all processes, without a filter: what each had of its own at its end, or at to */
+        uint64_t left_bytes, left_blocks, peak_rss_bytes; /* the last: 0 unknown */
+        uint64_t runtime_bytes, blocked_ns, n_threads, n_sites;
         /* Recordings of totals: temporary ones, reallocations, failures, frees of a kind, threads, losses are unknown, and 0 */
         bool lacks_events;
         bool lacks_blocks; /* the source counted none: every number of allocations, frees and blocks means nothing */

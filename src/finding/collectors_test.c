@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heaps of garbage collectors, and what a machine allocates beside the heap that it maps. */
+#define TRACE_PATH "collectors_test.silt"
 #include "finding/testing/world.h"
 
 static const struct finding *find_heap(const struct world *w) {
