@@ -34,6 +34,8 @@ struct text {
         struct err err;
 };
 
+static int64_t number_of(const struct text *t, const char *key);
+
 static struct text ask(struct asker *k, const char *name, const char *query) {
         struct text t = {0};
         FILE *out = open_memstream(&t.bytes, &t.n);
@@ -214,6 +216,64 @@ static void test_boxes(void **state) {
         assert_true(count_boxes(k, "by=allocated") <= count_boxes(k, "by=allocated&boxes=200000"));
         asker_free(k);
         answerer_free(a);
+}
+
+/* What has a function anywhere is what the filter selects, and where nothing is folded all of it is shown. */
+static bool expect_found(struct asker *k, const char *pattern, const char *keys) {
+        char query[128];
+        struct text filtered, found, full;
+        int64_t value, shown;
+
+        snprintf(query, sizeof(query), "tree&depth=1&function=%s&%s", pattern, keys);
+        filtered = ask(k, "report", query);
+        snprintf(query, sizeof(query), "search=%s&%s", pattern, keys);
+        found = ask(k, "found", query);
+        snprintf(query, sizeof(query), "full&search=%s&%s", pattern, keys);
+        full = ask(k, "found", query);
+        assert_int_equal(filtered.r | found.r | full.r, 0);
+        value = number_of(&found, "value");
+        shown = number_of(&found, "shown_value");
+        assert_int_equal(value, number_of(&filtered, "value"));
+        assert_int_equal(number_of(&full, "value"), value);
+        assert_int_equal(number_of(&full, "shown_value"), value);
+        assert_true(number_of(&found, "shown_call_paths") <= number_of(&found, "call_paths"));
+        free(filtered.bytes);
+        free(found.bytes);
+        free(full.bytes);
+        return shown != value;
+}
+
+static void test_found(void **state) {
+        static const char *const patterns[] = {"a",     "malloc",       "alloc",
+                                               "std::", "operator+new", "vector"};
+        static const char *const keys[] = {"", "by=end", "by=allocated&process=main",
+                                           "by=count&from=1ms&to=20ms"};
+        unsigned n_folded = 0;
+
+        (void)state;
+        for (uint64_t seed = 0; seed < 4; seed++) {
+                const char *path = seed ? FABRIC : SERVER;
+                struct answerer *a;
+                struct asker *k;
+                struct text none;
+
+                if (seed)
+                        write_fabric(path, seed);
+                else
+                        server_trace_write(path);
+                a = open_traces(path, NULL);
+                k = asker_new(a);
+                for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+                        for (size_t n = 0; n < ARRAY_SIZE(keys); n++)
+                                n_folded += expect_found(k, patterns[i], keys[n]);
+                none = ask(k, "found", "search=no_such_function");
+                assert_int_equal(number_of(&none, "call_paths"), 0);
+                assert_true(number_of(&none, "whole") > 0);
+                free(none.bytes);
+                asker_free(k);
+                answerer_free(a);
+        }
+        assert_true(n_folded > 0);
 }
 
 /* Whether an answer has these words. */
@@ -444,6 +504,10 @@ static void test_refusals(void **state) {
                 {"flame", "against=1", "against", -EINVAL},
                 {"flame", "old-from=x", "old-from", -EINVAL},
                 {"diff", "", NULL, -EINVAL},
+                {"found", "", "search", -EINVAL},
+                {"found", "search=", "search", -EINVAL},
+                {"found", "search=%5B", "search", -EINVAL},
+                {"report", "search=a", "search", -EINVAL},
                 {"sql", "", "sql", -EINVAL},
                 {"sql", "sql=", "sql", -EINVAL},
                 {"sql", "sql=--+nothing", "sql", -EINVAL},
@@ -510,6 +574,7 @@ static void test_stops(void **state) {
                 const char *query = strcmp(*name, "source") == 0  ? "what=main"
                                     : strcmp(*name, "diff") == 0  ? "old-to=1ms"
                                     : strcmp(*name, "table") == 0 ? "sparks=3&group-by=function"
+                                    : strcmp(*name, "found") == 0 ? "search=a"
                                     : strcmp(*name, "sql") == 0   ? "sql=SELECT+name+FROM+marks"
                                                                   : "";
                 struct text whole = ask(k, *name, query), again;
@@ -639,6 +704,7 @@ int main(void) {
                 cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
                 cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
                 cmocka_unit_test(test_ages),         cmocka_unit_test(test_many_askers),
+                cmocka_unit_test(test_found),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

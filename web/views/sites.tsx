@@ -11,6 +11,7 @@ import { get, question } from "../model/state";
 import { formatSort, parseSort } from "../model/table_rows";
 import { count } from "../model/units";
 import { NoBlocks } from "../widgets/empty";
+import { FoundLine } from "../widgets/found_line";
 import { Pending } from "../widgets/pending";
 import { Table } from "../widgets/table";
 import { GROUP_WORDS, siteColumns } from "./site_columns";
@@ -113,7 +114,12 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
             />
           </>
         }
-        note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
+        note={
+          <>
+            {isMoreComing && <span class="quiet">{`${count(first.rows_in_all)} in all`}</span>}
+            {isCode(answer) && <FoundLine state={state} ask={ask} />}
+          </>
+        }
         empty={
           <NoBlocks state={state} ask={ask} />
         }
