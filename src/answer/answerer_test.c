@@ -20,6 +20,7 @@
 #include "request/request.h"
 #include "show/testing/server_trace.h"
 #include "source/source.h"
+#include "trace/writer.h"
 
 #define SERVER "answerer_server.silt"
 #define FABRIC "answerer_fabric.silt"
@@ -274,6 +275,98 @@ static void test_found(void **state) {
                 answerer_free(a);
         }
         assert_true(n_folded > 0);
+}
+
+/* Code whose nearest symbol is another function's has one name in all views: its place. */
+static void test_nearest(void **state) {
+        static const char *const questions[][2] = {{"table", "group-by=function&by=end"},
+                                                   {"table", "group-by=site&by=end"},
+                                                   {"flame", "by=end"},
+                                                   {"report", "by=end&tree"},
+                                                   {"report", "by=end&group-by=function"},
+                                                   {"diff", "by=end&from=1ms&old-to=1ms"}};
+        const struct fabric_options o = {.n_stacks = 1,
+                                         .slice_events = 100,
+                                         .max_processes = 1,
+                                         .max_threads = 1,
+                                         .with_names = true};
+        struct fabric *f = fabric_new(FABRIC, &o);
+        uint32_t thread = fabric_thread(f, 0, "main"), stack;
+        struct answerer *a;
+        struct asker *k;
+
+        (void)state;
+        stack = fabric_frame(f, 0, "/bin/app", "main", "app.c", 3);
+        stack = fabric_frame(f, stack, "/lib/libsqlite3.so.0", "percent_dirty(int)", "", 0);
+        fabric_guess(f);
+        fabric_alloc(f, 0, thread, stack, 10);
+        fabric_wait(f, 2000);
+        fabric_alloc(f, 0, thread, stack, 30);
+        fabric_end(f);
+        a = open_traces(FABRIC, NULL);
+        k = asker_new(a);
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                struct text t = ask(k, questions[i][0], questions[i][1]);
+                const char *nearest = t.r >= 0 ? strstr(t.bytes, "percent_dirty") : NULL;
+
+                if (t.r < 0 || !strstr(t.bytes, "libsqlite3.so.0+0x"))
+                        fail_msg("%s: %.2000s", questions[i][0], t.r < 0 ? t.err.text : t.bytes);
+                /* lists of frames say which symbol is near, and that it is near */
+                for (; nearest; nearest = strstr(nearest + 1, "percent_dirty")) {
+                        const char *end = strchr(nearest, '}'),
+                                   *guess = strstr(nearest, "\"guess\":true");
+
+                        if (!guess || guess > end)
+                                fail_msg("%s: %.300s", questions[i][0], nearest);
+                }
+                free(t.bytes);
+        }
+        asker_free(k);
+        answerer_free(a);
+}
+
+/* What is missing is said with what was recorded, for the header of all views: losses with the frees that they leave behind. */
+static void test_missing(void **state) {
+        const struct trace_prior late = {.age_ns = 2000000000, .allocator = "glibc"};
+        const struct fabric_options o = {.max_processes = 1, .max_threads = 1};
+        struct fabric *f;
+        struct answerer *a;
+        struct asker *k;
+        struct text t;
+        unsigned n_lossy = 0;
+
+        (void)state;
+        for (uint64_t seed = 1; seed < 6; seed++) {
+                write_fabric(FABRIC, seed);
+                a = open_traces(FABRIC, NULL);
+                k = asker_new(a);
+                t = ask(k, "trace", "");
+                assert_int_equal(t.r, 0);
+                if (number_of(&t, "lost_events") > 0) {
+                        assert_non_null(strstr(t.bytes, "could not be recorded"));
+                        assert_true(number_of(&t, "unknown_frees") == 0 ||
+                                    strstr(t.bytes, "whose allocation was lost"));
+                        n_lossy++;
+                } else {
+                        assert_null(strstr(t.bytes, "could not be recorded"));
+                }
+                free(t.bytes);
+                asker_free(k);
+                answerer_free(a);
+        }
+        assert_true(n_lossy > 0);
+        f = fabric_new(FABRIC, &o);
+        fabric_alloc(f, 0, fabric_thread(f, 0, "main"), fabric_frame(f, 0, "/a", "f", "f.c", 7), 9);
+        trace_put_prior(fabric_writer(f), &late);
+        fabric_end(f);
+        a = open_traces(FABRIC, NULL);
+        k = asker_new(a);
+        t = ask(k, "trace", "");
+        assert_non_null(strstr(t.bytes, "\"limits\":[\"recording started 2 s after the program: "
+                                        "blocks allocated earlier are not seen\"]"));
+        free(t.bytes);
+        asker_free(k);
+        answerer_free(a);
 }
 
 /* Whether an answer has these words. */
@@ -704,7 +797,8 @@ int main(void) {
                 cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_growing),
                 cmocka_unit_test(test_brief),        cmocka_unit_test(test_boxes),
                 cmocka_unit_test(test_ages),         cmocka_unit_test(test_many_askers),
-                cmocka_unit_test(test_found),
+                cmocka_unit_test(test_found),        cmocka_unit_test(test_nearest),
+                cmocka_unit_test(test_missing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ def test_search(t):
     assert saw["found"][1] == "no function matches", saw
     folded = told(t, trace, "--process", "all", "--tree", "--function", "operator new")["totals"]["value"]
     assert folded and size_text(folded) in saw["found"][2] and saw["found"][2].endswith("all of it in folded machinery: show"), (saw, folded)
-    assert saw["full"] == {"folded": 0, "found": saw["found"][2].split(",")[0], "pressed": "true"}, saw
+    assert saw["full"] == {"folded": 0, "found": saw["found"][2].split(",")[0], "isOn": True}, saw
 
 
 def test_boxes(t):

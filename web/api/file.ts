@@ -285,7 +285,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
 
 function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
   return allFrames(c, path).map((frame) => ({
-    function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+    function: functionText(c, frame), label: c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
     module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame],
   }));
 }

@@ -21,7 +21,7 @@ export async function search(tab: Tab, args: Arguments): Promise<unknown> {
   const show = page.locator(".found-line button");
   if ((await show.count()) > 0) await show.click();
   await settle(page);
-  const full = { folded: await show.count(), found: await textOf(page, ".flame-found"), pressed: await page.getByRole("button", { name: "Show machinery" }).getAttribute("aria-pressed") };
+  const full = { folded: await show.count(), found: await textOf(page, ".flame-found"), isOn: await page.getByRole("checkbox", { name: "Show machinery" }).isChecked() };
   return { found, full, ...stateOf(page) };
 }
 
