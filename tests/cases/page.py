@@ -270,6 +270,7 @@ def test_follow(t):
         feeder.join()
         recording.wait()
     assert "following" in saw["chip"] and "following" not in saw["stopped"] and "following" in saw["resumed"], saw
+    assert "following" not in saw["fixed"], "a window that stays does not follow"
     assert saw["still"] == saw["stillThen"], "it moved although it was stopped"
     want = told(t, trace, "--process", "all")["totals"]
     assert f"end {size_text(want['end_live_bytes'])}" in " ".join(saw["last"].split()), (saw["last"], want)

@@ -174,7 +174,7 @@ function Largest({ state, ask }: ViewProps) {
                   <span class="largest-value number">{amount(value, unitOf(metric))}</span>
                 </button>
               ))}
-              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": by === "site" ? null : by } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
+              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": by === "site" ? null : by } })}>{table.rows_in_all > LARGEST ? (by === "site" ? "all call paths" : "all functions") : "show the table"}</button>
             </div>
           );
         }}
