@@ -508,6 +508,10 @@ struct query_tree {
 /* -ENOENT: no call path has such a function. */
 int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
                struct query_tree **ret, struct err *reterr);
+/* What the call paths of an answer have that go through a function, as the tree of its callers has it at its root, without the
+ * tree. -ENOENT: none does. */
+int query_through(struct query *q, const struct query_answer *a, const char *function,
+                  enum query_metric m, struct query_figures *ret, struct err *reterr);
 /* Puts the sites of an answer that is there already together, from their outer or their inner end on. */
 struct query_tree *query_tree_answer(struct query *q, const struct query_answer *a,
                                      const struct query_tree_options *o);
@@ -555,6 +559,7 @@ DEFINE_CLEANUP(struct query_lines, query_lines_free)
  * length: in every column the rows add up to what was live in the scope at that moment. */
 struct query_history {
         struct query_groups *groups; /* all of them, sorted */
+        bool shares_groups;          /* they are another history's */
         size_t n_groups;             /* of the first so many rows the history is told */
         size_t n_columns;
         /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
@@ -571,10 +576,10 @@ struct query_history {
 int query_history(struct query *q, const struct query_scope *scope,
                   const struct query_group_options *o, size_t n_groups, size_t n_columns,
                   uint64_t max_events, struct query_history **ret, struct err *reterr);
-/* The same with columns of equal work, by allocations, instead of equal length: many where much is done, and a pause is in one. */
-int query_history_by_work(struct query *q, const struct query_scope *scope,
-                          const struct query_group_options *o, size_t n_groups, size_t n_columns,
-                          uint64_t max_events, struct query_history **ret, struct err *reterr);
+/* The same groups in columns of equal work, by allocations, instead of equal length: many where much is done, and a pause is in
+ * one. `of` must live as long. */
+int query_history_by_work(struct query *q, const struct query_history *of, uint64_t max_events,
+                          struct query_history **ret, struct err *reterr);
 struct query_history *query_history_free(struct query_history *h);
 DEFINE_CLEANUP(struct query_history, query_history_free)
 
