@@ -7,6 +7,7 @@
 
 #include "finding/rules.h"
 #include "query/spent_time.h"
+#include "query/through.h"
 
 /* From so much on, of its share behind the warm-up, the share of all that came is as good, and easier to ask for. */
 #define PROMISE_SAME_SHARE 0.9

@@ -18,6 +18,7 @@
 #include "query/testing/brute.h"
 #include "query/testing/brute_path.h"
 #include "query/testing/fabric.h"
+#include "query/through.h"
 
 #define TRACE_PATH "group_test.silt"
 

@@ -508,10 +508,6 @@ struct query_tree {
 /* -ENOENT: no call path has such a function. */
 int query_tree(struct query *q, const struct query_scope *scope, const struct query_tree_options *o,
                struct query_tree **ret, struct err *reterr);
-/* What the call paths of an answer have that go through a function, as the tree of its callers has it at its root, without the
- * tree. -ENOENT: none does. */
-int query_through(struct query *q, const struct query_answer *a, const char *function,
-                  enum query_metric m, struct query_figures *ret, struct err *reterr);
 /* Puts the sites of an answer that is there already together, from their outer or their inner end on. */
 struct query_tree *query_tree_answer(struct query *q, const struct query_answer *a,
                                      const struct query_tree_options *o);

@@ -9,6 +9,7 @@
 #include "query/query_internal.h"
 #include "query/search_pattern.h"
 #include "query/spent_time.h"
+#include "query/through.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 

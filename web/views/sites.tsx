@@ -113,8 +113,13 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
             />
           </>
         }
-        nInAll={isMoreComing ? first.rows_in_all : undefined}
-        note={isCode(answer) ? <FoundLine state={state} ask={ask} /> : undefined}
+        nInAll={answer.rows_in_all > answer.rows ? answer.rows_in_all : undefined}
+        note={
+          <>
+            {!isMoreComing && answer.rows_in_all > answer.rows && <span class="quiet">the largest are here: a filter leads to the others</span>}
+            {isCode(answer) && <FoundLine state={state} ask={ask} />}
+          </>
+        }
         empty={
           <NoBlocks state={state} ask={ask} />
         }
