@@ -556,8 +556,7 @@ DEFINE_CLEANUP(struct query_lines, query_lines_free)
 struct query_history {
         struct query_groups *groups; /* all of them, sorted */
         bool shares_groups;          /* they are another history's */
-        size_t n_groups;             /* of the first so many rows the history is told */
-        size_t n_columns;
+        size_t n_groups, n_columns;  /* the history is told of the first so many rows */
         /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
          * where its slice's events were not read, the nearest end of a slice, or (max_events 0) a checkpoint
          * before it, by at most a third of a column */
