@@ -19,6 +19,7 @@ struct answerer {
         struct opened new, old;   /* old: only where there is one */
         _Atomic uint64_t version; /* any thread may look */
         bool is_growing;
+        bool was_refreshed;
         pthread_mutex_t lock; /* of what follows, and of making queries that share the traces */
         VEC(struct asker *) askers;
         /* Wrappers of allocators, which the first who asks a trace learns for all; NULL: nobody did so far. A lock of its own:
@@ -114,15 +115,23 @@ static void seat_leave(struct seat *s) {
 }
 
 /* Learning looks at every call path: one does it, the others take over what it found. */
-static void seat_learn(struct seat *s, struct answerer *a, struct names **known) {
+static void seat_learn(struct seat *s, struct answerer *a, const struct names *learned,
+                       struct names **known) {
         pthread_mutex_lock(&a->learning);
-        if (*known) {
-                name_learn_like(s->names, *known);
+        if (*known || learned) {
+                name_learn_like(s->names, *known ? *known : learned);
         } else if (query_learn_wrappers(s->q, NULL) >= 0 &&
                    names_load(&a->o.rules, known, NULL) >= 0) {
                 name_learn_like(*known, s->names);
         }
         pthread_mutex_unlock(&a->learning);
+}
+
+/* Opening a trace teaches its names; NULL: it has grown since, and is learned anew. */
+static const struct names *learned_of(const struct answerer *a, const struct query *of) {
+        if (of != a->new.q)
+                return a->old.names;
+        return a->was_refreshed ? NULL : a->new.names;
 }
 
 /* names: of another seat; NULL: its own. */
@@ -140,7 +149,7 @@ static struct query *seat_take(struct seat *s, struct query *of, struct names *n
                 if (names)
                         query_set_names(s->q, names);
                 if (is_alone && s->names)
-                        seat_learn(s, k->of,
+                        seat_learn(s, k->of, learned_of(k->of, of),
                                    of == k->of->new.q ? &k->of->known_of_new
                                                       : &k->of->known_of_old);
                 else
@@ -262,6 +271,7 @@ int answerer_refresh(struct answerer *a, struct err *reterr) {
         a->known_of_new = names_free(a->known_of_new);
         a->is_growing = trace_is_being_written(a->o.path);
         r = query_refresh(a->new.q, reterr);
+        a->was_refreshed |= r != 0;
         a->version += r > 0;
         return r;
 }
@@ -275,6 +285,7 @@ static const char *const kind_names[ANSWER_N_KINDS + 1] = {
         [ANSWER_FLAME] = "flame",
         [ANSWER_TABLE] = "table",
         [ANSWER_DETAIL] = "detail",
+        [ANSWER_FOUND] = "found",
         [ANSWER_SOURCE] = "source",
         [ANSWER_HEAT] = "heat",
         [ANSWER_THREADS] = "threads",
@@ -296,6 +307,7 @@ static int (*const answers[ANSWER_N_KINDS])(struct question *k, struct err *rete
         [ANSWER_FLAME] = answer_flame,
         [ANSWER_TABLE] = answer_table,
         [ANSWER_DETAIL] = answer_detail,
+        [ANSWER_FOUND] = answer_found,
         [ANSWER_SOURCE] = answer_source,
         [ANSWER_HEAT] = answer_heat,
         [ANSWER_THREADS] = answer_threads,

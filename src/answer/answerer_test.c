@@ -444,6 +444,10 @@ static void test_refusals(void **state) {
                 {"flame", "against=1", "against", -EINVAL},
                 {"flame", "old-from=x", "old-from", -EINVAL},
                 {"diff", "", NULL, -EINVAL},
+                {"found", "", "search", -EINVAL},
+                {"found", "search=", "search", -EINVAL},
+                {"found", "search=%5B", "search", -EINVAL},
+                {"report", "search=a", "search", -EINVAL},
                 {"sql", "", "sql", -EINVAL},
                 {"sql", "sql=", "sql", -EINVAL},
                 {"sql", "sql=--+nothing", "sql", -EINVAL},
@@ -510,6 +514,7 @@ static void test_stops(void **state) {
                 const char *query = strcmp(*name, "source") == 0  ? "what=main"
                                     : strcmp(*name, "diff") == 0  ? "old-to=1ms"
                                     : strcmp(*name, "table") == 0 ? "sparks=3&group-by=function"
+                                    : strcmp(*name, "found") == 0 ? "search=a"
                                     : strcmp(*name, "sql") == 0   ? "sql=SELECT+name+FROM+marks"
                                                                   : "";
                 struct text whole = ask(k, *name, query), again;

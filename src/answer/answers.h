@@ -42,6 +42,7 @@ int answer_heap(struct question *k, struct err *reterr);
 int answer_trace(struct question *k, struct err *reterr);
 int answer_timeline(struct question *k, struct err *reterr);
 int answer_table(struct question *k, struct err *reterr);
+int answer_found(struct question *k, struct err *reterr);
 int answer_detail(struct question *k, struct err *reterr);
 int answer_heat(struct question *k, struct err *reterr);
 int answer_threads(struct question *k, struct err *reterr);

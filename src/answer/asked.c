@@ -32,6 +32,7 @@ enum own_key {
         KEY_GROUP,
         KEY_SQL,
         KEY_RECIPE,
+        KEY_SEARCH,
 };
 
 enum {
@@ -65,6 +66,7 @@ static const struct {
         [KEY_GROUP] = {"group", 1 << ANSWER_NEIGHBOURS},
         [KEY_SQL] = {"sql", 1 << ANSWER_SQL},
         [KEY_RECIPE] = {"recipe", 1 << ANSWER_SQL},
+        [KEY_SEARCH] = {"search", 1 << ANSWER_FOUND},
 };
 
 static int take_number(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
@@ -159,6 +161,7 @@ static int take_own(struct asked *a, enum own_key key, const char *value, struct
         case KEY_WHAT: return take_what(a, value, reterr);
         case KEY_SQL: return take_text(value, "a SELECT", &a->sql, reterr);
         case KEY_RECIPE: return take_text(value, "its name", &a->recipe, reterr);
+        case KEY_SEARCH: return take_text(value, "a pattern", &a->search, reterr);
         }
         return 0;
 }
@@ -222,6 +225,9 @@ static int check(const struct asked *a, struct err *reterr) {
                 return err_about(reterr, "what",
                                  err_set(reterr, -EINVAL,
                                          "it is missing: write a function, FILE or FILE:LINE"));
+        if (a->kind == ANSWER_FOUND && !a->search)
+                return err_about(reterr, "search",
+                                 err_set(reterr, -EINVAL, "it is missing: write a pattern"));
         if (a->kind == ANSWER_SQL && !a->sql && !a->recipe)
                 return err_about(reterr, "sql",
                                  err_set(reterr, -EINVAL, "it is missing: write a SELECT"));
@@ -261,6 +267,7 @@ void asked_done(struct asked *a) {
         free(a->what);
         free(a->sql);
         free(a->recipe);
+        free(a->search);
         for (size_t i = 0; i < a->parameters.n; i++) {
                 free(a->parameters.items[i].name);
                 free(a->parameters.items[i].value);

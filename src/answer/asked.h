@@ -22,6 +22,7 @@ enum answer_kind {
         ANSWER_FLAME,
         ANSWER_TABLE,
         ANSWER_DETAIL,
+        ANSWER_FOUND,
         ANSWER_SOURCE,
         ANSWER_HEAT,
         ANSWER_THREADS,
@@ -53,6 +54,7 @@ struct asked {
         uint32_t n_boxes;      /* 0: the usual number */
         uint32_t graph, group; /* of a holder; UINT32_MAX: none */
         char *what;
+        char *search;       /* a pattern */
         char *sql, *recipe; /* one of them */
         VEC(struct asked_parameter) parameters;
 };

@@ -218,6 +218,13 @@ static void add_key(const struct table *t, const struct query_group *g, struct s
         }
 }
 
+/* Whole, as filters take it; the nearest name is another function's, and the place stands for it. */
+static const char *function_of(const struct table *t, const struct query_frame *frame) {
+        struct name_frame f = frame_of(frame);
+
+        return f.guess ? name_label(t->k->frames.names, &f, false) : f.function;
+}
+
 static void name_rows(struct table *t) {
         struct str s = {0};
 
@@ -231,7 +238,7 @@ static void name_rows(struct table *t) {
                 str_clear(&s);
                 answer_add_group(t->k, t->by, g, &s);
                 t->names[i].label = text_pool_add(&t->texts, str_text(&s));
-                t->names[i].function = text_pool_add(&t->texts, g->frame.function);
+                t->names[i].function = text_pool_add(&t->texts, function_of(t, &g->frame));
                 t->names[i].file = text_pool_add(&t->texts, g->frame.file);
                 t->names[i].module = text_pool_add(&t->texts, g->frame.module);
                 str_clear(&s);

@@ -4,19 +4,66 @@
 #include <string.h>
 
 #include "answer/answers.h"
+#include "base/units.h"
 #include "query/spent_time.h"
 #include "query/thread_time.h"
 #include "show/show_json.h"
 #include "show/view.h"
 #include "trace/limit.h"
 
+static void put_sentence(struct json *j, struct str *text) {
+        if (text->n)
+                json_string(j, str_text(text));
+        str_clear(text);
+}
+
+/* Who was attached to late: what it had then is not seen. */
+static void add_late(const struct trace_view *v, struct str *to) {
+        struct unit_text t;
+
+        if (!v->n_priors)
+                return;
+        str_add(to, "recording started ");
+        if (v->priors[0].age_ns)
+                str_addf(to, "%s after the program", unit_duration(&t, v->priors[0].age_ns));
+        else
+                str_add(to, "while the program was running");
+        str_add(to, ": blocks allocated earlier are not seen");
+}
+
+/* What was not recorded, or not kept. */
+static void put_missing(struct json *j, const struct trace_view *v, const struct query_answer *a) {
+        uint64_t n_lost = 0, n_unknown_frees = 0;
+        struct str text = {0};
+
+        for (size_t i = 0; i < a->n_processes; i++) {
+                n_lost += a->processes[i].n_lost;
+                n_unknown_frees += a->processes[i].n_unknown_frees;
+        }
+        n_lost = MAX(n_lost, a->totals.n_lost);
+        if (n_lost)
+                view_add_lost(n_lost, MAX(n_unknown_frees, a->totals.n_unknown_frees), &text);
+        put_sentence(j, &text);
+        if (v->n_unwritten_events)
+                view_add_unwritten(v->n_unwritten_events, &text);
+        put_sentence(j, &text);
+        add_late(v, &text);
+        put_sentence(j, &text);
+        if (v->detail_from_ns && !(v->meta.flags & TRACE_IS_TOTALS))
+                view_add_missing(v, v->detail_from_ns, &text);
+        put_sentence(j, &text);
+        str_done(&text);
+}
+
 /* Of one that grows `growing` says so. */
-static void put_limits(struct json *j, const struct query *q, bool is_growing) {
+static void put_limits(struct json *j, const struct query *q, const struct query_answer *a,
+                       bool is_growing) {
         const struct trace_view *v = query_view(q);
         const char *damage = query_damage(q);
 
         json_key(j, "limits");
         json_array(j);
+        put_missing(j, v, a);
         if (damage[0]) {
                 json_string(j, damage);
         } else if (!v->finished && !is_growing) {
@@ -180,7 +227,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_bool(j, "has_peak", !(v->meta.flags & TRACE_LACKS_PEAK));
         json_put_uint(j, "events", v->n_events);
         json_put_uint(j, "graphs", query_n_graphs(q));
-        put_limits(j, q, is_growing);
+        put_limits(j, q, a, is_growing);
         put_processes(j, q, a);
         put_marks(j, v);
         json_key(j, "peak");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The difference for programs: schema silt.diff/1, told in docs/diff.md. */
+#include <string.h>
+
 #include "base/json.h"
 #include "diff/diff_text.h"
 #include "diff/diff_words.h"
@@ -102,16 +104,32 @@ static void put_totals(struct json *j, const struct diff *d) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool put_asker(void *ctx, const struct name_frame *f) {
-        struct json *j = ctx;
+static void put_asker(struct json *j, struct names *names, const struct name_frame *f,
+                      bool is_task) {
+        const char *label = name_label(names, f, is_task);
 
         json_put_string(j, "function", f->function);
         json_put_string(j, "file", f->file);
         json_put_uint(j, "line", f->line);
         json_put_string(j, "module", f->module);
-        if (!f->function[0])
+        if (f->guess) {
+                json_key(j, "guess");
+                json_bool(j, true);
+        }
+        if (!f->function[0] || f->guess) /* its place is what it is known by */
                 json_put_uint(j, "offset", f->offset);
-        return true;
+        if (strcmp(label, f->function) != 0)
+                json_put_string(j, "label", label);
+}
+
+/* Of code without a name, and with the nearest one only, its place. */
+static const char *old_function(const struct frame_names *names, const struct frame_stack *x) {
+        const struct name_frame *f =
+                x->shown.n ? &x->frames.items[x->shown.items[0].frame_idx] : NULL;
+
+        if (!f)
+                return "";
+        return f->function[0] && !f->guess ? f->function : name_label(names->names, f, false);
 }
 
 static void put_function(struct json *j, const struct diff *d, const struct diff_row *row) {
@@ -120,15 +138,15 @@ static void put_function(struct json *j, const struct diff *d, const struct diff
         struct str old = {0};
 
         frame_stack_fill(&x, &d->sides[side].frames, row->stacks[side], false);
-        put_asker(j, x.shown.n ? &x.frames.items[x.shown.items[0].frame_idx]
-                               : &(struct name_frame){"", "", "", 0, 0, false, false});
+        put_asker(j, d->sides[side].frames.names,
+                  x.shown.n ? &x.frames.items[x.shown.items[0].frame_idx]
+                            : &(struct name_frame){"", "", "", 0, 0, false, false},
+                  x.shown.n && x.shown.items[0].is_task);
         words_add_old_name(d, row, true, &old);
         if (old.n) {
                 vec_clear(&x.frames);
                 frame_stack_fill(&x, &d->sides[NAME_OLD].frames, row->stacks[NAME_OLD], false);
-                json_put_string(j, "old_function",
-                                x.shown.n ? x.frames.items[x.shown.items[0].frame_idx].function
-                                          : "");
+                json_put_string(j, "old_function", old_function(&d->sides[NAME_OLD].frames, &x));
         }
         json_key(j, "call_paths");
         json_object(j);

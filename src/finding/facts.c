@@ -145,32 +145,16 @@ static bool is_uneven(const struct facts *f) {
         return false;
 }
 
-static bool has_same_rows(const struct facts *a, const struct facts *b) {
-        if (a->n_rows != b->n_rows || a->n_told != b->n_told)
-                return false;
-        for (size_t row = 0; row < a->n_rows; row++)
-                if (a->rows[row].stack != b->rows[row].stack)
-                        return false;
-        return true;
-}
-
 static void gather_by_work(struct facts *f) {
-        const struct query_group_options by = {.by = QUERY_BY_SITE,
-                                               .metric = QUERY_ALLOCATED,
-                                               .is_full = true};
         const struct query_scope *scope = &f->h->groups->answer->scope;
         struct facts *w = arena_alloc(f->arena, sizeof(*w));
         struct err err = {0};
 
         *w = (struct facts){.q = f->q, .arena = f->arena, .n_columns = f->n_columns};
-        if (!is_uneven(f) || query_history_by_work(f->q, scope, &by, FACTS_MAX_SITES, f->n_columns,
-                                                   facts_max_events(f->q), &w->h, &err) < 0)
+        if (!is_uneven(f) ||
+            query_history_by_work(f->q, f->h, facts_max_events(f->q), &w->h, &err) < 0)
                 return;
         take_history(w, scope->from_ns);
-        if (!has_same_rows(f, w)) {
-                query_history_free(w->h);
-                return;
-        }
         f->by_work = w;
         f->total.by_work = &w->total;
 }
@@ -227,9 +211,9 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
 }
 
 void facts_done(struct facts *f) {
-        query_history_free(f->h);
-        if (f->by_work)
+        if (f->by_work) /* it has the groups of the other */
                 query_history_free(f->by_work->h);
+        query_history_free(f->h);
         vec_free(&f->found);
         vec_free(&f->steps);
         map_done(&f->row_of_stack);

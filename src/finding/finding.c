@@ -162,14 +162,23 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
 
         x->arena = arena;
         r = facts_gather(&f, source, arena, reterr);
+        if (r >= 0)
+                r = query_tell_progress(f.q, 0, 0, reterr);
+        if (r >= 0)
+                find_mapped(&f); /* the others are told by their part of all memory */
+        if (r >= 0 && !f.totals->lacks_blocks) { /* else rules would judge what nobody counted */
+                apply_rules(&f, &askers, x);
+                r = query_tell_progress(f.q, 0, 0, reterr);
+        }
         if (r < 0) {
+                for (size_t i = 0; i < f.steps.n; i++) {
+                        request_done(&f.steps.items[i]->request);
+                        free(f.steps.items[i]);
+                }
                 facts_done(&f);
                 arena_free(arena);
                 return r;
         }
-        find_mapped(&f);             /* the others are told by their part of all memory */
-        if (!f.totals->lacks_blocks) /* else rules would judge what nobody counted */
-                apply_rules(&f, &askers, x);
         find_notes(&f);
         find_unseen(&f);
         find_time(&f);

@@ -10,14 +10,27 @@ static void note(struct facts *f, const char *kind, const char *text) {
         found_about_none(f, kind, text)->is_note = true;
 }
 
+/* A block whose allocation was lost is freed like one that never was. */
+static const char *frees_of_lost(struct facts *f) {
+        struct unit_text n;
+
+        if (!f->totals->n_unknown_frees)
+                return "";
+        return say(
+                f,
+                " %s free%s of addresses that were not allocated may be of blocks whose allocation was lost.",
+                unit_count(&n, f->totals->n_unknown_frees), plural(f->totals->n_unknown_frees));
+}
+
 static void note_losses(struct facts *f) {
         uint64_t n_unwritten = query_view(f->q)->n_unwritten_events;
         struct unit_text n;
 
         if (f->totals->n_lost)
                 note(f, "lost",
-                     say(f, "The figures do not include %s event%s that could not be recorded.",
-                         unit_count(&n, f->totals->n_lost), plural(f->totals->n_lost)));
+                     say(f, "The figures do not include %s event%s that could not be recorded.%s",
+                         unit_count(&n, f->totals->n_lost), plural(f->totals->n_lost),
+                         frees_of_lost(f)));
         if (n_unwritten)
                 note(f, "lost",
                      say(f,
@@ -120,7 +133,7 @@ static void note_mistakes(struct facts *f) {
         struct unit_text n;
 
         note_wrong_size(f);
-        if (t->n_unknown_frees)
+        if (t->n_unknown_frees && !t->n_lost)
                 note(f, "unknown-frees",
                      say(f, "%s free%s of addresses that were not allocated.",
                          unit_count(&n, t->n_unknown_frees), plural(t->n_unknown_frees)));

@@ -7,6 +7,7 @@
 
 #include "finding/rules.h"
 #include "query/spent_time.h"
+#include "query/through.h"
 
 /* From so much on, of its share behind the warm-up, the share of all that came is as good, and easier to ask for. */
 #define PROMISE_SAME_SHARE 0.9
@@ -100,12 +101,10 @@ struct request_step *next_growth(struct facts *f, const struct name_frame *frame
 
 /* False: it cannot be asked, and nothing is promised. */
 static bool look_up(struct facts *f, struct finding_shows *s) {
-        _cleanup_(query_tree_freep) struct query_tree *t = NULL;
-        struct query_tree_options o = {.kind = QUERY_CALLERS,
-                                       .metric = s->by,
-                                       .min_share = 1, /* the whole is all that is wanted */
-                                       .function = s->function};
-        struct query_scope scope = f->source->answer->scope;
+        _cleanup_(query_answer_freep) struct query_answer *own = NULL;
+        const struct query_answer *a = f->source->answer;
+        struct query_scope scope = a->scope;
+        struct query_figures total;
         struct err err = {0};
 
         scope.of_mappings = s->by == QUERY_MAPPED;
@@ -114,10 +113,15 @@ static bool look_up(struct facts *f, struct finding_shows *s) {
                 scope.from_ns = s->from_ns;
                 scope.to_ns = s->to_ns;
         }
-        if (query_tree(f->q, &scope, &o, &t, &err) < 0)
+        if (s->is_windowed || scope.of_mappings || scope.of_time) {
+                if (query_ask(f->q, &scope, &own, &err) < 0)
+                        return false;
+                a = own;
+        }
+        if (query_through(f->q, a, s->function, s->by, &total, &err) < 0)
                 return false;
-        s->value = query_figure_of(&t->root->total, s->by).value;
-        s->whole = query_metric_whole(&t->answer->totals, s->by);
+        s->value = query_figure_of(&total, s->by).value;
+        s->whole = query_metric_whole(&a->totals, s->by);
         return true;
 }
 

@@ -18,6 +18,7 @@
 #include "query/testing/brute.h"
 #include "query/testing/brute_path.h"
 #include "query/testing/fabric.h"
+#include "query/through.h"
 
 #define TRACE_PATH "group_test.silt"
 
@@ -430,6 +431,13 @@ static void check_tree(struct setting *s, const struct query_scope *scope,
                 expect_equal(&self, &t->root->self, "root");
                 expect_equal(&total, &t->root->total, "root");
                 check_children(&e, t->root, texts, 0);
+        }
+        if (o.function) { /* the same without a tree */
+                struct query_figures through = {0};
+
+                r = query_through(s->q, expected_sites, o.function, o.metric, &through, &err);
+                assert_true(r == 0 || r == -2);
+                expect_equal(&total, &through, o.function);
         }
         for (size_t i = 0; i < expected_sites->n_sites; i++)
                 brute_path_done(&e.paths[i]);

@@ -542,8 +542,8 @@ static int tell(struct telling *t, struct err *reterr) {
 
 static int ask(struct query *q, const struct query_scope *scope,
                const struct query_group_options *o, size_t n_groups, size_t n_columns,
-               uint64_t max_events, bool is_by_work, struct query_history **ret,
-               struct err *reterr) {
+               uint64_t max_events, bool is_by_work, const struct query_history *again,
+               struct query_history **ret, struct err *reterr) {
         _cleanup_(query_history_freep) struct query_history *h = calloc(1, sizeof(*h));
         struct query_group_options by_self = *o;
         struct telling t = {.q = q,
@@ -555,9 +555,14 @@ static int ask(struct query *q, const struct query_scope *scope,
         if (!h)
                 abort();
         by_self.by_total = false; /* only so do rows add up */
-        r = query_group(q, scope, &by_self, &h->groups, reterr);
-        if (r < 0)
-                return r;
+        if (again) {
+                h->groups = again->groups;
+                h->shares_groups = true;
+        } else {
+                r = query_group(q, scope, &by_self, &h->groups, reterr);
+                if (r < 0)
+                        return r;
+        }
         h->n_groups = n_rows_told(h->groups, n_groups);
         h->n_columns = n_columns;
         t.scope = h->groups->answer->scope;
@@ -587,19 +592,20 @@ static int ask(struct query *q, const struct query_scope *scope,
 int query_history(struct query *q, const struct query_scope *scope,
                   const struct query_group_options *o, size_t n_groups, size_t n_columns,
                   uint64_t max_events, struct query_history **ret, struct err *reterr) {
-        return ask(q, scope, o, n_groups, n_columns, max_events, false, ret, reterr);
+        return ask(q, scope, o, n_groups, n_columns, max_events, false, NULL, ret, reterr);
 }
 
-int query_history_by_work(struct query *q, const struct query_scope *scope,
-                          const struct query_group_options *o, size_t n_groups, size_t n_columns,
-                          uint64_t max_events, struct query_history **ret, struct err *reterr) {
-        return ask(q, scope, o, n_groups, n_columns, max_events, true, ret, reterr);
+int query_history_by_work(struct query *q, const struct query_history *of, uint64_t max_events,
+                          struct query_history **ret, struct err *reterr) {
+        return ask(q, &of->groups->answer->scope, &of->groups->options, of->n_groups, of->n_columns,
+                   max_events, true, of, ret, reterr);
 }
 
 struct query_history *query_history_free(struct query_history *h) {
         if (!h)
                 return NULL;
-        query_groups_free(h->groups);
+        if (!h->shares_groups)
+                query_groups_free(h->groups);
         free(h->at_ns);
         free(h->live_bytes);
         free(h->live_blocks);

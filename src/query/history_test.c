@@ -113,6 +113,7 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
                                         .metric = (enum query_metric)draw(s, QUERY_CPU)};
         size_t n_columns = 1 + draw(s, MAX_COLUMNS), n_groups = draw(s, 5);
         uint64_t max_events = draw(s, 3) == 0 ? 0 : draw(s, 2) ? UINT64_MAX : 500;
+        _cleanup_(query_history_freep) struct query_history *first = NULL;
         _cleanup_(query_history_freep) struct query_history *h = NULL;
         uint64_t to_ns = MAX(MIN(scope->to_ns, s->v->end_ns), scope->from_ns + 1), last_ns = 0;
         struct err err = {0};
@@ -120,11 +121,10 @@ static void check_history(struct setting *s, const struct query_scope *scope) {
         bool is_by_work = draw(s, 3) == 0;
         int r;
 
+        r = query_history(s->q, scope, &o, n_groups, n_columns, max_events,
+                          is_by_work ? &first : &h, &err);
         if (is_by_work)
-                r = query_history_by_work(s->q, scope, &o, n_groups, n_columns, max_events, &h,
-                                          &err);
-        else
-                r = query_history(s->q, scope, &o, n_groups, n_columns, max_events, &h, &err);
+                r = query_history_by_work(s->q, first, max_events, &h, &err);
         assert_int_equal(r, 0);
         assert_true(h->n_groups <= n_groups && h->n_columns == n_columns);
         for (size_t c = 0; c < n_columns; c++) {
@@ -568,7 +568,7 @@ static void test_by_work(void **state) {
         struct fabric *f = fabric_new("history_by_work.silt", &o);
         uint32_t thread = fabric_thread(f, 0, "thread");
         uint32_t stack = fabric_frame(f, 0, "/usr/bin/fabric", "main", "main.c", 1);
-        struct query_history *h;
+        struct query_history *first, *h;
         struct query_scope scope;
         struct err err = {0};
         struct query *q;
@@ -582,11 +582,12 @@ static void test_by_work(void **state) {
         fabric_end(f);
         assert_int_equal(query_open("history_by_work.silt", &q, &err), 0);
         scope = query_whole(q);
-        assert_int_equal(query_history_by_work(q, &scope, &by, 1, COLUMNS, UINT64_MAX, &h, &err),
-                         0);
+        assert_int_equal(query_history(q, &scope, &by, 1, COLUMNS, UINT64_MAX, &first, &err), 0);
+        assert_int_equal(query_history_by_work(q, first, UINT64_MAX, &h, &err), 0);
         for (size_t c = 0; c < COLUMNS; c++)
                 assert_true(labs((long)h->n_allocs[c] - (long)(N * (c + 1) / COLUMNS)) <= 1);
         query_history_free(h);
+        query_history_free(first);
         query_free(q);
 }
 

@@ -46,9 +46,13 @@ bool name_match_frame(struct name_match *m, const struct query_frame *f) {
         bool is_function = m->name == FILTER_FUNCTION || m->name == FILTER_ASKED_BY;
         struct name_frame frame = {f->function, f->file, f->module, f->offset, 0, false, f->guess};
 
-        if (m->wants_places && is_function && (!f->function[0] || f->guess))
+        bool is_nameless = !f->function[0] || f->guess;
+
+        if ((m->wants_places || m->with_labels) && is_function && is_nameless)
                 return pattern_matches(m->pattern, name_label(query_names(m->q), &frame, false));
-        return text_matches(m, frame_text(m, f));
+        return text_matches(m, frame_text(m, f)) ||
+               (m->with_labels && is_function &&
+                text_matches(m, name_short(query_names(m->q), f->function)));
 }
 
 bool name_match_location(struct name_match *m, uint32_t location) {

@@ -14,6 +14,7 @@ struct name_match {
         enum filter_name name;
         struct pattern *pattern; /* NULL of FILTER_SITE, which has no names */
         bool wants_places;       /* the pattern looks like one of code without a name: app+0x1234 */
+        bool with_labels;        /* a function is also what people are shown: its short form */
         /* the trace holds each text once, so its address stands for it: → whether it matches */
         struct map known;
 };

@@ -53,6 +53,14 @@ const char *path_search_text(const struct path_search *s) {
         return pattern_text(s->pattern);
 }
 
+void path_search_with_labels(struct path_search *s) {
+        s->match.with_labels = true;
+}
+
+bool path_search_has_frame(struct path_search *s, const struct query_frame *f) {
+        return name_match_frame(&s->match, f);
+}
+
 static bool has_location(struct path_search *s, uint32_t location) {
         if (location >= s->n_locations)
                 return false;

@@ -14,5 +14,9 @@ struct path_search *path_search_free(struct path_search *s); /* NULL ok; returns
 DEFINE_CLEANUP(struct path_search, path_search_free)
 
 const char *path_search_text(const struct path_search *s); /* the pattern */
+/* Also names as people are shown them: short forms, and places of code without a name. Before anything is asked. */
+void path_search_with_labels(struct path_search *s);
+/* Whether the frame's name matches. */
+bool path_search_has_frame(struct path_search *s, const struct query_frame *f);
 /* 1 it has one, 0 it has none or there is no such call path, or -E2BIG: the pattern takes too long. */
 int path_search_has(struct path_search *s, uint32_t stack, struct err *reterr);

@@ -555,8 +555,8 @@ DEFINE_CLEANUP(struct query_lines, query_lines_free)
  * length: in every column the rows add up to what was live in the scope at that moment. */
 struct query_history {
         struct query_groups *groups; /* all of them, sorted */
-        size_t n_groups;             /* of the first so many rows the history is told */
-        size_t n_columns;
+        bool shares_groups;          /* they are another history's */
+        size_t n_groups, n_columns;  /* the history is told of the first so many rows */
         /* n_columns: when the values of a column are true, before the events of that moment. The column's end, or,
          * where its slice's events were not read, the nearest end of a slice, or (max_events 0) a checkpoint
          * before it, by at most a third of a column */
@@ -571,10 +571,10 @@ struct query_history {
 int query_history(struct query *q, const struct query_scope *scope,
                   const struct query_group_options *o, size_t n_groups, size_t n_columns,
                   uint64_t max_events, struct query_history **ret, struct err *reterr);
-/* The same with columns of equal work, by allocations, instead of equal length: many where much is done, and a pause is in one. */
-int query_history_by_work(struct query *q, const struct query_scope *scope,
-                          const struct query_group_options *o, size_t n_groups, size_t n_columns,
-                          uint64_t max_events, struct query_history **ret, struct err *reterr);
+/* The same groups in columns of equal work, by allocations, instead of equal length: many where much is done, and a pause is in
+ * one. `of` must live as long. */
+int query_history_by_work(struct query *q, const struct query_history *of, uint64_t max_events,
+                          struct query_history **ret, struct err *reterr);
 struct query_history *query_history_free(struct query_history *h);
 DEFINE_CLEANUP(struct query_history, query_history_free)
 

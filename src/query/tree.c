@@ -9,6 +9,7 @@
 #include "query/query_internal.h"
 #include "query/search_pattern.h"
 #include "query/spent_time.h"
+#include "query/through.h"
 
 enum { BUD_BY_LINE = 1u << 31 }; /* in keys: one of `lines` */
 
@@ -512,6 +513,87 @@ int query_tree_weights(struct query *q, const struct query_weights *w,
                 return r;
         *ret = TAKE_PTR(t);
         return 0;
+}
+
+/* ---- through a function ------------------------------------------------------------------------ */
+
+enum { PATH_UNKNOWN, PATH_PASSES_BY, PATH_GOES_THROUGH };
+
+struct passing {
+        struct growing g; /* its matcher alone */
+        uint8_t *stacks;  /* what is known of each */
+};
+
+static bool location_matches(struct growing *g, uint32_t location) {
+        uint32_t begin, end;
+
+        if (location >= g->q->view->n_locations)
+                return false;
+        begin = g->q->symbol_begin[location], end = g->q->symbol_begin[location + 1];
+        if (begin == end)
+                return frame_matches(g, (uint32_t)g->q->view->n_symbols + location);
+        for (uint32_t i = begin; i < end; i++)
+                if (frame_matches(g, i))
+                        return true;
+        return false;
+}
+
+/* Outwards to where it is known; callers have smaller numbers, else the file is damaged. */
+static bool goes_through(struct passing *p, uint32_t stack) {
+        const struct trace_view *v = p->g.q->view;
+        uint8_t found = PATH_PASSES_BY;
+        uint32_t at = stack;
+
+        if (stack >= v->n_stacks)
+                return false;
+        for (; at > 0; at = v->stacks[at].parent) {
+                if (p->stacks[at] != PATH_UNKNOWN) {
+                        found = p->stacks[at];
+                        break;
+                }
+                if (location_matches(&p->g, v->stacks[at].location)) {
+                        found = PATH_GOES_THROUGH;
+                        break;
+                }
+                if (v->stacks[at].parent >= at)
+                        break;
+        }
+        for (uint32_t i = stack; i > 0; i = v->stacks[i].parent) {
+                p->stacks[i] = found;
+                if (i == at || v->stacks[i].parent >= i)
+                        break;
+        }
+        return found == PATH_GOES_THROUGH;
+}
+
+int query_through(struct query *q, const struct query_answer *a, const char *function,
+                  enum query_metric m, struct query_figures *ret, struct err *reterr) {
+        const struct query_tree_options o = {.metric = m, .function = function};
+        struct passing p = {.g = {.q = q, .o = &o}, .stacks = calloc(q->view->n_stacks + 1, 1)};
+        struct query_figures sum = {0};
+        bool is_any = false;
+        int r = match_begin(&p.g, reterr);
+
+        if (!p.stacks)
+                abort();
+        for (size_t i = 0; r >= 0 && i < a->n_sites && query_go_on_at(q, i, a->n_sites); i++)
+                if (goes_through(&p, a->sites[i].stack)) {
+                        query_figures_add(&sum, &a->sites[i].f);
+                        is_any = true;
+                }
+        if (r >= 0)
+                r = query_end(q, reterr);
+        if (r >= 0 && p.g.match.pattern)
+                r = pattern_check(p.g.match.pattern, reterr);
+        if (r >= 0 && !is_any)
+                r = err_set(reterr, -ENOENT, "'%s': no call path contains such a function",
+                            function);
+        if (r >= 0)
+                *ret = sum;
+        map_done(&p.g.match.decided);
+        pattern_free(p.g.match.pattern);
+        free(p.stacks);
+        return r < 0 ? r : 0;
 }
 
 struct query_tree *query_tree_answer(struct query *q, const struct query_answer *a,

@@ -42,6 +42,14 @@ static uint64_t count_lost(const struct report *r) {
         return MAX(n, r->whole.n_lost);
 }
 
+static uint64_t count_unknown_frees(const struct report *r) {
+        uint64_t n = 0;
+
+        for (uint32_t i = 0; !is_of_one(r) && i < r->answer->n_processes; i++)
+                n += r->answer->processes[i].n_unknown_frees;
+        return MAX(n, r->whole.n_unknown_frees);
+}
+
 static const char *kept_text(const struct report *r, struct str *text) {
         const char *kept = arena_strdup(r->arena, str_text(text));
 
@@ -115,20 +123,15 @@ static void each_made_here(const struct report *r, bool is_known, limit_fn fn, v
         const char *damage = query_damage(r->q);
         struct trace_limit l = {.kind = LIMIT_LOST};
         struct str text = {0};
-        struct unit_text n;
 
         if (n_lost) {
-                str_addf(&text, "%s event%s could not be recorded", unit_count(&n, n_lost),
-                         n_lost == 1 ? "" : "s");
+                view_add_lost(n_lost, count_unknown_frees(r), &text);
                 l = (struct trace_limit){.kind = LIMIT_LOST, .count = n_lost};
                 l.text = kept_text(r, &text);
                 fn(ctx, &l, NULL);
         }
         if (n_unwritten) {
-                str_addf(
-                        &text,
-                        "%s event%s could not be written to the trace (was the disk full?): totals are correct, but detail is missing",
-                        unit_count(&n, n_unwritten), n_unwritten == 1 ? "" : "s");
+                view_add_unwritten(n_unwritten, &text);
                 l = (struct trace_limit){.kind = LIMIT_LOST, .count = n_unwritten};
                 l.text = kept_text(r, &text);
                 fn(ctx, &l, NULL);

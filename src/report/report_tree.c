@@ -383,7 +383,7 @@ static void print_text(const struct view *v, const struct query_tree *t) {
 static void put_json(struct view *v, const struct query_tree *t) {
         view_begin(v);
         show_put_answer(&v->j, v->q, t->answer, v->metric);
-        show_put_tree(&v->j, t);
+        show_put_tree(&v->j, v->q, t);
         view_end(v);
 }
 

@@ -493,7 +493,7 @@ static void put_functions(struct json *j, struct report *r) {
                 const struct function_row *row = &t.rows.items[i];
 
                 json_object(j);
-                show_put_frame(j, &row->cpu->frame);
+                show_put_frame(j, r->q, &row->cpu->frame, false);
                 json_put_uint(j, "cpu_self_ns", row->cpu->self.alloc_bytes);
                 json_put_uint(j, "cpu_total_ns", row->cpu->total.alloc_bytes);
                 json_put_uint(j, "samples", row->cpu->self.n_allocs);
@@ -522,7 +522,7 @@ static void put_waits(struct json *j, const struct report *r) {
         json_array(j);
         for (size_t i = 0; i < n; i++) {
                 json_object(j);
-                show_put_frame(j, &rows[i].cause->frame);
+                show_put_frame(j, r->q, &rows[i].cause->frame, false);
                 json_put_string(j, "in", rows[i].cause->through);
                 json_put_uint(j, "blocked_ns", rows[i].cause->ns);
                 json_put_uint(j, "waits", rows[i].cause->n_samples);

@@ -2,6 +2,7 @@
 #include "serve/question_queue.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 
 #include "base/system_clock.h"
 
-enum { LOOK_NS = 5000000 }; /* between two looks whether the client is still there */
+enum {
+        LOOK_NS = 5000000, /* between two looks whether the client is still there */
+        ARENAS = 2,        /* of the C library: what one seat frees another takes */
+};
 
 struct questions {
         const struct responder *responder;
@@ -79,11 +83,20 @@ static struct question **find_next(struct questions *qs, size_t seat) {
         return at;
 }
 
+/* The first of those that are free: each has tables of its own, and makes them when it is first asked. */
+static bool is_first_free(const struct questions *qs, size_t seat) {
+        for (size_t i = 0; i < seat; i++)
+                if (!qs->seats[i])
+                        return false;
+        return true;
+}
+
 /* NULL: stop. */
 static struct question *take_next(struct questions *qs, size_t seat) {
         struct question **at, *q;
 
-        while (!qs->is_stopping && (qs->is_paused || !*find_next(qs, seat)))
+        while (!qs->is_stopping &&
+               (qs->is_paused || !*find_next(qs, seat) || !is_first_free(qs, seat)))
                 pthread_cond_wait(&qs->changed, &qs->lock);
         at = find_next(qs, seat);
         q = *at;
@@ -106,21 +119,27 @@ static void *seat_main(void *ctx) {
         struct seat seat = *(struct seat *)ctx;
         struct questions *qs = seat.qs;
         struct question *q;
+        bool is_idle;
 
         free(ctx);
         pthread_mutex_lock(&qs->lock);
         while ((q = take_next(qs, seat.idx))) {
                 qs->seats[seat.idx] = q;
                 qs->n_answering++;
+                if (qs->first) /* it is the next seat's turn */
+                        pthread_cond_broadcast(&qs->changed);
                 pthread_mutex_unlock(&qs->lock);
                 question_answer(qs, seat.idx, q);
                 pthread_mutex_lock(&qs->lock);
                 count(qs, q);
                 qs->seats[seat.idx] = NULL;
                 qs->n_answering--;
+                is_idle = qs->n_answering == 0 && !qs->first;
                 pthread_cond_broadcast(&qs->changed);
                 pthread_mutex_unlock(&qs->lock);
                 q->ready(q); /* it may be gone behind this */
+                if (is_idle)
+                        malloc_trim(0); /* answers take much for a moment */
                 pthread_mutex_lock(&qs->lock);
         }
         pthread_mutex_unlock(&qs->lock);
@@ -261,6 +280,7 @@ struct questions *questions_new(const struct responder *responder, struct err *r
 
         if (!qs)
                 abort();
+        mallopt(M_ARENA_MAX, ARENAS);
         qs->responder = responder;
         qs->last = &qs->first;
         pthread_mutex_init(&qs->lock, NULL);

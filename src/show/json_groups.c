@@ -47,7 +47,7 @@ static void put_what(struct json *j, const struct query *q, const struct query_g
                 show_put_stack(j, q, row->stack);
                 break;
         case QUERY_BY_FUNCTION:
-                show_put_frame(j, &row->frame);
+                show_put_frame(j, q, &row->frame, row->is_task);
                 if (row->is_task) {
                         json_key(j, "async");
                         json_bool(j, true);

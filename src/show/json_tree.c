@@ -8,7 +8,8 @@ struct place {
         uint32_t parent; /* its number */
 };
 
-static void put_node(struct json *j, const struct place *p, uint32_t number, enum query_metric m) {
+static void put_node(struct json *j, const struct query *q, const struct place *p, uint32_t number,
+                     enum query_metric m) {
         json_object(j);
         json_put_uint(j, "id", number);
         json_key(j, "parent");
@@ -19,7 +20,7 @@ static void put_node(struct json *j, const struct place *p, uint32_t number, enu
         if (p->node->is_rest)
                 json_put_uint(j, "rest_of_children", p->node->n_rest);
         else if (number)
-                show_put_frame(j, &p->node->frame);
+                show_put_frame(j, q, &p->node->frame, p->node->is_task);
         if (p->node->is_task) {
                 json_key(j, "async");
                 json_bool(j, true);
@@ -30,7 +31,7 @@ static void put_node(struct json *j, const struct place *p, uint32_t number, enu
         json_end(j);
 }
 
-void show_put_tree(struct json *j, const struct query_tree *t) {
+void show_put_tree(struct json *j, const struct query *q, const struct query_tree *t) {
         static const char *const kinds[] = {"top-down", "bottom-up", "callers", "callees"};
         static const char *const merges[] = {"function", "line", "address", "asker"};
         VEC(struct place) todo = {0}; /* the next at the end */
@@ -51,7 +52,7 @@ void show_put_tree(struct json *j, const struct query_tree *t) {
         while (todo.n) {
                 struct place p = todo.items[--todo.n];
 
-                put_node(j, &p, number, t->options.metric);
+                put_node(j, q, &p, number, t->options.metric);
                 for (size_t i = p.node->n_children; i-- > 0;)
                         vec_push(&todo, (struct place){&p.node->children[i], number});
                 number++;

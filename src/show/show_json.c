@@ -13,7 +13,11 @@ static void put_int(struct json *j, const char *key, int64_t v) {
         json_int(j, v);
 }
 
-void show_put_frame(struct json *j, const struct query_frame *f) {
+void show_put_frame(struct json *j, const struct query *q, const struct query_frame *f,
+                    bool is_task) {
+        struct name_frame frame = frame_of(f);
+        const char *label = name_label(query_names((struct query *)q), &frame, is_task);
+
         json_put_string(j, "function", f->function);
         json_put_string(j, "file", f->file);
         json_put_uint(j, "line", f->line);
@@ -26,21 +30,28 @@ void show_put_frame(struct json *j, const struct query_frame *f) {
         }
         if (!f->function[0] || f->guess) /* its place is what it is known by */
                 json_put_uint(j, "offset", f->offset);
+        if (strcmp(label, f->function) != 0)
+                json_put_string(j, "label", label);
 }
 
-static bool put_frame(void *ctx, const struct query_frame *f) {
-        struct json *j = ctx;
+struct stack_json {
+        struct json *j;
+        const struct query *q;
+};
 
-        json_object(j);
-        show_put_frame(j, f);
-        json_end(j);
+static bool put_frame(void *ctx, const struct query_frame *f) {
+        const struct stack_json *s = ctx;
+
+        json_object(s->j);
+        show_put_frame(s->j, s->q, f, false);
+        json_end(s->j);
         return true;
 }
 
 void show_put_stack(struct json *j, const struct query *q, uint32_t stack) {
         json_key(j, "stack");
         json_array(j);
-        query_each_frame(q, stack, put_frame, j);
+        query_each_frame(q, stack, put_frame, &(struct stack_json){j, q});
         json_end(j);
 }
 

@@ -18,7 +18,9 @@
 /* A source of bytes that counted no blocks saw what was live, not what was allocated in between. */
 bool show_knows_allocated(bool lacks_blocks);
 
-void show_put_frame(struct json *j, const struct query_frame *f);
+/* "label": as reports show it, where that is not the function's whole name. */
+void show_put_frame(struct json *j, const struct query *q, const struct query_frame *f,
+                    bool is_task);
 /* "stack": its frames, innermost first. */
 void show_put_stack(struct json *j, const struct query *q, uint32_t stack);
 /* "shown": which of them reports name, the code that requested the memory; nothing of an empty stack. */
@@ -52,7 +54,7 @@ void show_put_groups(struct json *j, const struct query *q, const struct query_g
 size_t show_count_groups(const struct query_groups *g);
 bool show_groups_have_totals(enum query_by by); /* beside what they asked for themselves */
 /* "kind" … "nodes": a list, parents before children, because parsers limit how deep things may nest. */
-void show_put_tree(struct json *j, const struct query_tree *t);
+void show_put_tree(struct json *j, const struct query *q, const struct query_tree *t);
 /* "exact", "blocks", "bytes", "buckets" */
 void show_put_histogram(struct json *j, const struct query_histogram *h);
 /* "timeline" */

@@ -103,6 +103,28 @@ void view_add_unfinished(const struct trace_view *v, bool is_being_written, stru
                         unit_duration(&t, v->end_ns));
 }
 
+void view_add_lost(uint64_t n_lost, uint64_t n_unknown_frees, struct str *to) {
+        struct unit_text n;
+
+        str_addf(to, "%s event%s could not be recorded", unit_count(&n, n_lost),
+                 n_lost == 1 ? "" : "s");
+        if (n_unknown_frees)
+                str_addf(
+                        to,
+                        ": %s free%s of addresses that were not allocated may be %s whose allocation was lost",
+                        unit_count(&n, n_unknown_frees), n_unknown_frees == 1 ? "" : "s",
+                        n_unknown_frees == 1 ? "that of a block" : "those of blocks");
+}
+
+void view_add_unwritten(uint64_t n_events, struct str *to) {
+        struct unit_text n;
+
+        str_addf(
+                to,
+                "%s event%s could not be written to the trace (was the disk full?): totals are correct, but detail is missing",
+                unit_count(&n, n_events), n_events == 1 ? "" : "s");
+}
+
 void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to) {
         struct unit_text t;
 

@@ -41,6 +41,10 @@ void view_add_whole(const struct view *v, const struct query_totals *t, struct s
 /* "Detail before 3.0 s was dropped (--max-size)", or that there never were events. */
 /* Why a trace without an end has none. */
 void view_add_unfinished(const struct trace_view *v, bool is_being_written, struct str *to);
+/* Events that could not be recorded, and what that does to others, without a full stop. */
+void view_add_lost(uint64_t n_lost, uint64_t n_unknown_frees, struct str *to);
+/* Events that did not reach the file, without a full stop. */
+void view_add_unwritten(uint64_t n_events, struct str *to);
 void view_add_missing(const struct trace_view *v, uint64_t known_from_ns, struct str *to);
 /* Appends "is unknown: …", with what to do, without a full stop. */
 void view_add_untold(const struct trace_view *v, uint64_t known_from_ns, struct str *to);

@@ -28,7 +28,7 @@ static void put_calls(const struct pages *p, struct json *j, uint32_t idx) {
                 if (query_figures_are_idle(&calls[i].total))
                         continue;
                 json_object(j);
-                show_put_frame(j, &calls[i].frame);
+                show_put_frame(j, p->view.q, &calls[i].frame, calls[i].is_task);
                 show_put_figures(j, "total", &calls[i].total, p->view.metric);
                 json_end(j);
         }

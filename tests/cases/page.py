@@ -92,11 +92,14 @@ def test_search(t):
     """The flame graph says which share matches."""
     trace = recorded(t)
     with View(t, trace) as view:
-        saw, _ = browse(t, "search", view.url, searches=["MqttState::MqttState", "no_such_function_at_all"])
+        saw, _ = browse(t, "search", view.url, searches=["MqttState::MqttState", "no_such_function_at_all", "new_allocator"])
     whole = told(t, trace, "--process", "all")["totals"]["peak_live_bytes"]
     part = told(t, trace, "--process", "all", "--tree", "--function", "MqttState::MqttState")["totals"]["value"]
-    assert saw["found"][0].startswith(f"found {100 * part // whole} % of all: {size_text(part)} in "), (saw, part, whole)
+    assert saw["found"][0].startswith(f"found {100 * part // whole} % of all: {size_text(part)}"), (saw, part, whole)
     assert saw["found"][1] == "no function matches", saw
+    folded = told(t, trace, "--process", "all", "--tree", "--function", "new_allocator")["totals"]["value"]
+    assert folded and size_text(folded) in saw["found"][2] and saw["found"][2].endswith("all of it in folded machinery: show"), (saw, folded)
+    assert saw["full"] == {"folded": 0, "found": saw["found"][2].split(",")[0], "isOn": True}, saw
 
 
 def test_boxes(t):
@@ -267,6 +270,7 @@ def test_follow(t):
         feeder.join()
         recording.wait()
     assert "following" in saw["chip"] and "following" not in saw["stopped"] and "following" in saw["resumed"], saw
+    assert "following" not in saw["fixed"], "a window that stays does not follow"
     assert saw["still"] == saw["stillThen"], "it moved although it was stopped"
     want = told(t, trace, "--process", "all")["totals"]
     assert f"end {size_text(want['end_live_bytes'])}" in " ".join(saw["last"].split()), (saw["last"], want)

@@ -14,7 +14,7 @@ from harness.process import find_by_argument, give_up, in_time
 from harness.served import Served, needs_page
 
 ANSWERS = ("trace", "report", "timeline", "flame", "table", "heat", "threads", "report?tree", "report?group-by=function", "report?histogram=size",
-           "source?what=main", "diff?old-to=@peak&from=@peak", "sql-schema", "sql?sql=SELECT+*+FROM+sites", "sql?sql=SELECT+*+FROM+threads&process=main")
+           "source?what=main", "found?search=main", "diff?old-to=@peak&from=@peak", "sql-schema", "sql?sql=SELECT+*+FROM+sites", "sql?sql=SELECT+*+FROM+threads&process=main")
 
 
 def record(t, name="t.silt", program="basic", argv=()):

@@ -6,6 +6,7 @@ import { detail } from "./detail";
 import { diff } from "./diff";
 import { flame } from "./flame";
 import { fleet } from "./fleet";
+import { found } from "./found";
 import { heap } from "./heap";
 import { heat } from "./heat";
 import { holders, neighbours } from "./holders";
@@ -30,7 +31,7 @@ const shaped: Check<Shaped> = (value, path) => {
 };
 export type Shaped = { readonly schema: string };
 
-export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, source, heat, threads, tasks, diff, holders, neighbours, bill, heap, fleet, sql, "sql-schema": sqlSchema, progress } as const;
+export const CHECKS = { trace, report, shaped, timeline, flame, table, detail, found, source, heat, threads, tasks, diff, holders, neighbours, bill, heap, fleet, sql, "sql-schema": sqlSchema, progress } as const;
 export type AnswerName = keyof typeof CHECKS;
 export type Answers = { [N in AnswerName]: Checked<(typeof CHECKS)[N]> };
 

@@ -3,7 +3,7 @@
 import { pageWords } from "../model/page_words";
 import { array, boolean, known, nullable, number, object, string, type Check, type Checked } from "./check";
 
-export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean), offset: optional(number) });
+export const frame: Check<Frame> = object({ function: string, file: string, line: number, module: string, inlined: boolean, guess: optional(boolean), offset: optional(number), label: optional(string) });
 export interface Frame {
   readonly function: string;
   readonly file: string;
@@ -14,6 +14,8 @@ export interface Frame {
   readonly guess?: boolean;
   /** Of code without a name: where in its module. */
   readonly offset?: number;
+  /** As reports show it, where that is not the whole name. */
+  readonly label?: string;
 }
 
 /** A sentence of the command line, as the page says it. */

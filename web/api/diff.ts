@@ -8,7 +8,7 @@ const side = object({ file: string, window, exact: boolean, doubt: nullable(stri
 const changed = {
   status: literal("new", "gone", "grown", "shrunk", "same"), change: number, change_pct: nullable(number), of_note: boolean, old: figures, new: figures,
 };
-const changedFunction = object({ ...changed, function: string, file: string, line: number, module: string });
+const changedFunction = object({ ...changed, function: string, file: string, line: number, module: string, guess: optional(boolean), offset: optional(number), label: optional(string) });
 export type ChangedFunction = Checked<typeof changedFunction>;
 const changedSite = object({ ...changed, stack: optional(stack) });
 export type ChangedSite = Checked<typeof changedSite>;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
-import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, totalsIn, allFrames, valueOf, type Metric } from "../model/columns";
+import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, totalsIn, allFrames, shownFrames, valueOf, type Metric } from "../model/columns";
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
 import { METRIC_WORDS } from "../model/chips";
+import { searchPattern } from "../model/flame_tree";
 import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
 import { amount, isTimeMetric } from "../model/metric";
@@ -14,6 +15,7 @@ import { Refused, type Source } from "./ask";
 import { array, boolean, nullable, number, object, string, strings } from "./check";
 import { columns as columnsCheck, type Columns } from "./columns";
 import type { Detail } from "./detail";
+import type { Found } from "./found";
 import type { Report } from "./report";
 import type { Timeline } from "./timeline";
 import type { Trace } from "./trace";
@@ -155,6 +157,7 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
       if (!(FILE_GROUPS as readonly string[]).includes(by)) throw new Refused(`this file cannot group by ${by}`, OPEN, "group-by");
       return tableFrom(c, { ...asked, groupBy: by as FileGroup, rows: Number(asked.of.get("rows") ?? 1000), sparks: Number(asked.of.get("sparks") ?? 0) });
     }
+    case "found": return foundFrom(c, asked);
     case "shaped": return shapedFrom(data, asked);
     case "report": return reportFrom(data, asked);
     case "timeline": return timelineFrom(data, asked);
@@ -201,6 +204,27 @@ function traceFrom(data: FileData): Trace {
     if (data.missing.has(name)) limits.push(`This file does not have ${words}: ${data.missing.get(name)}.`);
   if (trace.time) limits.push(`This file has memory alone, and not where the time went: ${OPEN} to see that.`);
   return { ...trace, limits, time: null, metrics: trace.metrics.filter((metric) => !isTimeMetric(metric)) };
+}
+
+/** Of the smaller call paths, which are one row, nothing is known. */
+function foundFrom(c: Columns, asked: Asked): Found {
+  const text = asked.of.get("search") ?? "";
+  const pattern = searchPattern(text.replace(/^\(\?i\)/, "")); // as patternText() wrote it
+  if (!pattern) throw new Refused(`'${text}' is not a regular expression`, null, "search");
+  const f = figuresIn(c, asked.from, asked.to);
+  const matches = c.frames.label.map((label, frame) => pattern.test(c.names[label]!) || pattern.test(functionText(c, frame)));
+  const found = { schema: "silt.found/1" as const, metric: asked.metric, whole: 0, value: 0, shown_value: 0, call_paths: 0, shown_call_paths: 0 };
+  for (let path = 0; path <= c.paths.length; path++) {
+    const value = valueOf(figuresOf(f, path), asked.metric);
+    found.whole += value;
+    if (path === c.paths.length || !allFrames(c, path).some((frame) => matches[frame])) continue;
+    found.value += value;
+    found.call_paths++;
+    if (!asked.of.has("full") && !shownFrames(c, path).some((frame) => matches[frame])) continue;
+    found.shown_value += value;
+    found.shown_call_paths++;
+  }
+  return found;
 }
 
 function shapedFrom(data: FileData, asked: Asked): unknown {
@@ -261,7 +285,7 @@ function reportFrom(data: FileData, asked: Asked): Report {
 
 function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
   return allFrames(c, path).map((frame) => ({
-    function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+    function: functionText(c, frame), label: c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
     module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame],
   }));
 }

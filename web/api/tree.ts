@@ -11,7 +11,7 @@ const amounts = object({
 
 const node = object({
   id: number, parent: nullable(number), function: optional(string), file: optional(string), line: optional(number), module: optional(string),
-  inlined: optional(boolean), guess: optional(boolean), async: optional(boolean), offset: optional(number), rest_of_children: optional(number), self: optional(amounts), total: amounts,
+  inlined: optional(boolean), guess: optional(boolean), async: optional(boolean), offset: optional(number), label: optional(string), rest_of_children: optional(number), self: optional(amounts), total: amounts,
 });
 export type TreeNode = Checked<typeof node>;
 

@@ -23,35 +23,46 @@ export function useSaid<T>(of: Pick<Answered<T>, "answer" | "error" | "isStale">
   return said.current;
 }
 
+/** `of`: what was asked. */
+type Shown<T> = Answered<T> & { readonly of: string };
+
+/** While somebody drags, a question under way has so long to end before the latest takes its place. */
+const PATIENCE_MS = 250;
+
 interface Lane {
   controller: AbortController | null;
-  /** While somebody drags, the question under way may end and only the latest waits. */
+  /** Only the latest waits. */
   waiting: (() => void) | null;
+  began_ms: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Whom to ask, and when to ask again. */
 export type Answering = Pick<Ask, "answer" | "version" | "isDragging">;
 
-/** keys null: nothing is asked. */
-export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: Keys | null): Answered<Answers[N]> {
-  const [shown, show] = useState<Answered<Answers[N]>>({ answer: null, error: null, isStale: keys !== null, progress: null });
-  const lane = useRef<Lane>({ controller: null, waiting: null });
+/** keys null: nothing is asked. isTurn false: others come first, and until then what is shown is that of before. */
+export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: Keys | null, isTurn = true): Answered<Answers[N]> {
+  const [shown, show] = useState<Shown<Answers[N]>>({ answer: null, error: null, isStale: keys !== null, progress: null, of: "" });
+  const lane = useRef<Lane>({ controller: null, waiting: null, began_ms: 0, timer: undefined });
   const query = keys === null ? null : toQuery(keys);
+  const current = `${name}?${query ?? ""}#${ask.version}`;
 
   useEffect(() => {
     const l = lane.current;
     const begin = (): void => {
+      clearTimeout(l.timer);
       if (keys === null) {
         l.controller?.abort();
         l.controller = null;
-        show({ answer: null, error: null, isStale: false, progress: null });
+        show({ answer: null, error: null, isStale: false, progress: null, of: current });
         return;
       }
       l.controller?.abort();
       const controller = new AbortController();
       l.controller = controller;
       l.waiting = null;
-      show((was) => ({ ...was, isStale: true, progress: null }));
+      l.began_ms = performance.now();
+      show((was) => ({ ...was, isStale: true, progress: null, of: current }));
       const isCurrent = (): boolean => l.controller === controller;
       const end = (): void => {
         if (!isCurrent()) return;
@@ -60,26 +71,36 @@ export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: K
       };
       ask.answer(name, keys, controller.signal, (share) => isCurrent() && show((was) => ({ ...was, progress: share }))).then(
         (answer) => {
-          if (isCurrent()) show({ answer, error: null, isStale: l.waiting !== null, progress: null });
+          if (isCurrent()) show({ answer, error: null, isStale: l.waiting !== null, progress: null, of: current });
           end();
         },
         (error: unknown) => {
           if (isCurrent() && !controller.signal.aborted)
-            show((was) => ({ answer: was.answer, error: error instanceof Refused ? error : new Refused(String(error)), isStale: false, progress: null }));
+            show((was) => ({ answer: was.answer, error: error instanceof Refused ? error : new Refused(String(error)), isStale: false, progress: null, of: current }));
           end();
         },
       );
     };
-    if (ask.isDragging && l.controller) l.waiting = begin;
-    else begin();
-  }, [name, query, ask.version]);
+    if (keys !== null && !isTurn) {
+      clearTimeout(l.timer);
+      l.controller?.abort();
+      l.controller = l.waiting = null;
+      show((was) => ({ ...was, isStale: true, progress: null }));
+    } else if (ask.isDragging && l.controller) {
+      l.waiting = begin;
+      clearTimeout(l.timer);
+      l.timer = setTimeout(begin, Math.max(0, l.began_ms + PATIENCE_MS - performance.now()));
+    } else begin();
+  }, [name, query, ask.version, isTurn]);
 
   useEffect(
     () => () => {
+      clearTimeout(lane.current.timer);
       lane.current.controller?.abort();
-      lane.current = { controller: null, waiting: null };
+      lane.current = { controller: null, waiting: null, began_ms: 0, timer: undefined };
     },
     [],
   );
-  return shown;
+  // Whoever waits for its turn learns at once that others are asked anew.
+  return shown.of === current ? shown : { ...shown, isStale: query !== null, progress: null };
 }

@@ -7,6 +7,7 @@ import { METRIC_WORDS } from "../model/chips";
 import { metricOf } from "../model/metric";
 import { get } from "../model/state";
 import { bytes, count, duration } from "../model/units";
+import { residentShare, residentWords } from "../model/resident";
 import { commandText, visible } from "../model/visible";
 
 function programOf(trace: Trace): string {
@@ -21,9 +22,13 @@ function processText(one: TraceProcess, trace: Trace): string {
 /** Memory, and where the time went, so far as they were recorded. */
 function Figures({ trace }: { trace: Trace }) {
   const { time } = trace;
+  const resident = residentWords(trace);
   return (
     <>
-      {trace.has_peak !== false && !time?.is_all && <span>peak <b>{bytes(trace.peak.bytes)}</b></span>}
+      {trace.peak_rss_bytes > 0 && <span title="Physical memory at most">resident <b>{bytes(trace.peak_rss_bytes)}</b></span>}
+      {trace.has_peak !== false && !time?.is_all && (
+        <span title={resident ?? "Blocks: allocated and not yet freed, at most"}>live <b>{bytes(trace.peak.bytes)}</b>{resident !== null && trace.peak.bytes < trace.peak_rss_bytes && `, ${residentShare(trace)} of it`}</span>
+      )}
       {!time?.is_all && <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
       {time && <span>CPU <b>{duration(time.cpu_s)}</b></span>}
       {time && time.blocked_s > 0 && <span class="is-minor">blocked <b>{duration(time.blocked_s)}</b></span>}

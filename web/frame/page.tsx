@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Everything: header, timeline, list of views, the chosen view, the detail pane.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Ask, Refused, Source, ViewProps } from "../api/ask";
+import { AT_END, isFixed, toEnd } from "../model/following";
 import { get, toFragment, VIEWS, type State, type ViewName } from "../model/state";
 import { timeText } from "../model/window";
 import { BlocksView } from "../views/blocks";
@@ -58,12 +59,19 @@ export function Page({ source }: { source: Source }) {
     [source, trace, isDragging],
   );
 
-  const now = useRef({ state, ask, isFollowing, turn });
-  now.current = { state, ask, isFollowing, turn };
+  // A window that stays does not follow, and is not said to.
+  const follows = isFollowing && !(trace !== null && isFixed(state, trace));
+  const toggle = (): void => {
+    if (!ask?.trace.growing) return;
+    if (!follows && isFixed(state, ask.trace)) ask.go(toEnd(state, ask.trace));
+    turn(!follows);
+  };
+  const now = useRef({ state, ask, toggle });
+  now.current = { state, ask, toggle };
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
-      const { state: s, ask: a, isFollowing: on, turn: t } = now.current;
-      if (a) onKey(event, s, a, { help: () => setHelpOpen(true), follow: () => a.trace.growing && t(!on) });
+      const { state: s, ask: a, toggle: follow } = now.current;
+      if (a) onKey(event, s, a, { help: () => setHelpOpen(true), follow });
     };
     window.addEventListener("keydown", pressed);
     return () => window.removeEventListener("keydown", pressed);
@@ -73,7 +81,7 @@ export function Page({ source }: { source: Source }) {
   if (error && !trace) return <div class="alone"><Refusal error={error} /></div>;
   if (!ask) return <p class="alone quiet" role="status">Reading the trace …</p>;
   return (
-    <Whole state={state} ask={ask} error={error} onDrag={store.setDragging} follow={{ isFollowing, turn }} onHelp={() => setHelpOpen(true)}>
+    <Whole state={state} ask={ask} error={error} onDrag={store.setDragging} follow={{ isFollowing: follows, turn, toggle }} onHelp={() => setHelpOpen(true)}>
       <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </Whole>
   );
@@ -82,7 +90,7 @@ export function Page({ source }: { source: Source }) {
 interface WholeProps extends ViewProps {
   readonly error: Refused | null;
   readonly onDrag: (isOn: boolean) => void;
-  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void };
+  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void; readonly toggle: () => void };
   readonly onHelp: () => void;
   readonly children: ComponentChildren;
 }
@@ -137,12 +145,12 @@ function Views({ state, ask, onHelp }: ViewProps & { onHelp: () => void }) {
 function useMovedWindow(ask: Ask | null, state: State, isFollowing: boolean): void {
   const end_s = ask?.trace.duration_s ?? 0;
   const before = useRef(end_s);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const was = before.current;
     before.current = end_s;
     const from = Number(get(state, "from"));
     const to = Number(get(state, "to"));
-    if (!ask || !isFollowing || !ask.trace.growing || !(was > 0) || !(to >= was * 0.995) || !(from >= 0)) return;
+    if (!ask || !isFollowing || !ask.trace.growing || !(was > 0) || !(to >= was * AT_END) || !(from >= 0)) return;
     const step = (to - from) / 1000;
     ask.go({ set: { from: timeText(from + end_s - to, step), to: timeText(end_s, step) } }, "replace");
   }, [end_s]);

@@ -72,7 +72,7 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
     const isFrame = node.frame >= 0;
     out.parent.push(parent);
     out.name.push(isFrame ? nameOf(node.frame) : node.frame === SMALLER ? smallerName : rootName);
-    out.function.push(isFrame ? c.frames.function[node.frame] : empty);
+    out.function.push(isFrame && isNamed(c, node.frame) ? c.frames.function[node.frame]! : empty);
     out.place.push(isFrame ? placeOf(node.frame) : empty);
     out.module.push(isFrame ? c.frames.crate[node.frame] : empty);
     out.object.push(isFrame ? c.frames.module[node.frame] : empty);
@@ -96,19 +96,24 @@ export function flameFrom(c: Columns, wish: FlameWish, hues: ReadonlyMap<string,
   };
 }
 
+/** The nearest name is another function's. */
+function isNamed(c: Columns, frame: number): boolean {
+  return !c.frames.guess[frame] && c.names[c.frames.function[frame]!] !== "";
+}
+
 /** Frames that are drawn only where everything is: each is hidden in all paths, or in none. */
 function hiddenFrames(c: Columns): ReadonlySet<number> {
   return new Set(c.path_frames.flatMap((frames) => frames.filter((frame) => frame < 0).map((frame) => -1 - frame)));
 }
 
 function marksOf(c: Columns, frame: number, isHidden: boolean): number {
-  return (c.frames.inlined[frame] ? MARK.inlined : 0) + (c.frames.async[frame] ? MARK.async : 0) + (c.names[c.frames.function[frame]] === "" ? MARK.unnamed : 0) +
+  return (c.frames.inlined[frame] ? MARK.inlined : 0) + (c.frames.async[frame] ? MARK.async : 0) + (isNamed(c, frame) ? 0 : MARK.unnamed) +
          (isHidden ? MARK.machinery : 0);
 }
 
 /** Everything has its long name. */
 function labelOf(c: Columns, frame: number, isFull: boolean): number {
-  return isFull && c.names[c.frames.function[frame]] !== "" ? c.frames.function[frame] : c.frames.label[frame];
+  return isFull && isNamed(c, frame) ? c.frames.function[frame]! : c.frames.label[frame]!;
 }
 
 /** What each colour's code asked for itself, the largest first. */

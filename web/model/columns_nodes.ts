@@ -39,7 +39,7 @@ export function treeAnswer(c: Columns, wish: NodesWish): unknown {
       ...(frame === SMALLER ? { rest_of_children: c.smaller_paths } : {}),
       ...(frame >= 0
         ? {
-            function: functionText(c, frame), file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
+            function: functionText(c, frame), label: c.names[c.frames.label[frame]], file: c.names[c.frames.file[frame]], line: c.frames.line[frame],
             module: c.names[c.frames.module[frame]], inlined: c.frames.inlined[frame], ...(c.frames.async[frame] ? { async: true } : {}),
           }
         : {}),

@@ -196,12 +196,12 @@ export function searchPattern(text: string): RegExp | null {
 export function search(t: FlameTree, pattern: RegExp): Found {
   const c = t.columns;
   const state = new Uint8Array(t.n);
-  const matches = c.names.map((name) => name !== "" && pattern.test(name));
+  const matches = c.names.map((name) => name !== "" && pattern.test(name)); // as shown, or whole
   const found: Found = { state, boxes: 0, value: 0, was: 0, width: 0 };
 
   for (let i = 1; i < t.n; i++) {
     const above = state[c.parent[i] ?? 0]!;
-    if (!isRest(t, i) && matches[c.name[i] ?? -1]) {
+    if (!isRest(t, i) && (matches[c.name[i] ?? -1] || matches[c.function?.[i] ?? -1])) {
       state[i] = FOUND;
       found.boxes++;
       if (above === 0) {

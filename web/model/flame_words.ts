@@ -129,7 +129,7 @@ export function spoken(told: Told): string {
 export function foundText(t: FlameTree, found: Found): string {
   const c = t.columns;
   if (found.boxes === 0)
-    return "no function matches";
+    return "no box matches";
   const what = c.was !== null ? changeText(c, found.value, found.was)
     : c.is_change ? signed(c, found.value)
     : `${percent((100 * found.width) / (c.width[0] || 1))} of all: ${amount(c, found.value)}`;

@@ -8,6 +8,8 @@ export interface NamedFrame {
   readonly offset?: number;
   readonly guess?: boolean;
   readonly async?: boolean;
+  /** As reports show it, where that is not the whole name. */
+  readonly label?: string;
 }
 
 export function isNamed(frame: NamedFrame): boolean {
@@ -22,8 +24,9 @@ export function frameName(frame: NamedFrame): string {
   return frame.module ? `${baseName(frame.module)}+${place}` : place;
 }
 
-/** As reports show it: without parameters, and the body of an async function by the function's name. */
+/** As reports show it. */
 export function shownName(frame: NamedFrame): string {
+  if (frame.label !== undefined) return frame.label;
   const name = shortName(frameName(frame));
   return frame.async && isNamed(frame) ? `${name.replace(/(::\{\{?closure(#\d+)?\}\}?)+$/, "")} (async)` : name;
 }

@@ -28,5 +28,7 @@ test("people read it without parameters, and an async function's body by the fun
   assert.equal(shownName({ function: "app::run::{{closure}}", async: true }), "app::run (async)");
   assert.equal(shownName({ function: "app::run::{closure#0}::{closure#1}", async: true }), "app::run (async)");
   assert.equal(shownName({ function: "app::run::{{closure}}" }), "app::run::{{closure}}");
+  assert.equal(shownName({ function: "std::vector<int, std::allocator<int> >::push_back(int const&)", label: "std::vector<int>::push_back" }), "std::vector<int>::push_back");
+  assert.equal(shownName({ function: "sqlite3PCachePercentDirty", module: "/usr/lib/libsqlite3.so.0", offset: 0xb786c, guess: true }), "libsqlite3.so.0+0xb786c");
   assert.equal(shownName({ function: "run", module: "app", offset: 16, guess: true, async: true }), "app+0x10");
 });

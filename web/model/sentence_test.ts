@@ -67,12 +67,12 @@ const heat: Heat = {
 };
 
 test("a table's whole, and how many rows have anything", () => {
-  assert.equal(tableSentence(tableOf({ rows_with_value: 5 }), false), "Session::open (session.cc:88) requested 60.0 KiB of the 100.0 KiB live at the peak (60 %); 2 of 5 call paths make up 90 % of it.");
+  assert.equal(tableSentence(tableOf({ rows_with_value: 5, rows_in_all: 20 }), false), "Session::open (session.cc:88) requested 60.0 KiB of the 100.0 KiB live at the peak (60 %); 2 of 20 call paths make up 90 % of it.");
   assert.equal(tableSentence(tableOf({ metric: "count", whole: 502, rows: 3, rows_in_all: 3 }), false), "Session::open (session.cc:88) made 500 of the 502 allocations (99 %); 3 call paths in all.");
   // an estimate may be more than what was counted
-  assert.equal(tableSentence(tableOf({ metric: "count", whole: 400, rows_with_value: 3 }), true), "Session::open (session.cc:88) made about 500 allocations; 3 call paths in all.");
+  assert.equal(tableSentence(tableOf({ metric: "count", whole: 400, rows_with_value: 3 }), true), "Session::open (session.cc:88) made about 500 allocations; 20 call paths in all.");
   assert.equal(tableSentence(tableOf({ metric: "temporary", temporary: [0, 0, 0], rows_in_all: 1 }), false), "1 call path, none with temporary allocations.");
-  assert.equal(tableSentence(tableOf({ metric: "count", count: [1, 0, 0], whole: 1, rows_with_value: 1 }), false), "Session::open (session.cc:88) made all of the 1 allocation.");
+  assert.equal(tableSentence(tableOf({ metric: "count", count: [1, 0, 0], whole: 1, rows_with_value: 1 }), false), "Session::open (session.cc:88) made all of the 1 allocation; 20 call paths in all.");
   assert.equal(tableSentence(tableOf({ metric: "growth", growth_bytes: [-5 * KIB, 0, 0], whole: -5 * KIB }), false), "Nothing grew: what is live changed by -5.0 KiB.");
   assert.equal(tableSentence(tableOf({ metric: "growth", whole: 0 }), false), "Nothing grew: as much was live at the end as at the start.");
 });

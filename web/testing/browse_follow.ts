@@ -22,11 +22,18 @@ export async function follow(tab: Tab, args: Arguments): Promise<unknown> {
   await page.keyboard.press("f");
   await page.waitForFunction((was) => (document.querySelector(".header-figures") as HTMLElement).innerText.trim() !== was, stillThen);
   const resumed = await textOf(page, ".chip-toggle");
+  // The window went to the end, and goes on with it.
   const { keys } = stateOf(page);
+  await page.waitForFunction((was) => Number(new URLSearchParams(location.hash.split("?")[1]).get("to")) > was, Number(keys["to"]));
+  // A window somewhere else stays, and nobody says that it follows.
+  await page.evaluate(() => void (location.hash = "#overview?from=0&to=0.01"));
+  await page.waitForFunction(() => document.querySelector(".chip-toggle")?.textContent?.includes("follow"));
+  const fixed = await textOf(page, ".chip-toggle");
+  await page.evaluate(() => void (location.hash = "#overview"));
   fs.writeFileSync(args["go"] as string, "");
   await page.waitForFunction(() => document.querySelector(".chip-toggle") === null);
   const last = await figures();
   await page.keyboard.press("4");
   await page.waitForSelector('[role="grid"]');
-  return { chip, first, second, stopped, still, stillThen, resumed, keys, last, rows: await textOf(page, ".table-count") };
+  return { chip, first, second, stopped, still, stillThen, resumed, fixed, keys, last, rows: await textOf(page, ".table-count") };
 }

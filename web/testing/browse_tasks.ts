@@ -15,7 +15,14 @@ export async function search(tab: Tab, args: Arguments): Promise<unknown> {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
   }
-  return { found, ...stateOf(page) };
+  await page.keyboard.press("/");
+  await page.keyboard.type(String((args["searches"] as readonly string[]).at(-1)));
+  await settle(page);
+  const show = page.locator(".found-line button");
+  if ((await show.count()) > 0) await show.click();
+  await settle(page);
+  const full = { folded: await show.count(), found: await textOf(page, ".flame-found"), isOn: await page.getByRole("checkbox", { name: "Show machinery" }).isChecked() };
+  return { found, full, ...stateOf(page) };
 }
 
 /** The flame graph by function, line, module and crate: what is told of the widest box below all, and its menu, by keys alone. */

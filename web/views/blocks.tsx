@@ -5,11 +5,11 @@ import type { ViewProps } from "../api/ask";
 import { blocks as checkBlocks, type Blocks, type BlockRow } from "../api/blocks";
 import type { Frame } from "../api/common";
 import { useAnswer, useSaid } from "../api/use";
-import { frameName } from "../model/frame_name";
+import { frameName, shownName } from "../model/frame_name";
 import type { HeatFigure } from "../model/heat_cells";
 import { blocksSentence } from "../model/sentence";
 import { get, question } from "../model/state";
-import { moment, place, shortName } from "../model/spread";
+import { moment, place } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
 import { bytes, count, duration } from "../model/units";
 import { visible } from "../model/visible";
@@ -71,7 +71,7 @@ function frameOf(block: BlockRow) {
 }
 
 function nameOf(frame: Frame | undefined): string {
-  return frame === undefined ? "(no stack)" : shortName(frameName(frame)) || "(unknown)";
+  return frame === undefined ? "(no stack)" : shownName(frame) || "(unknown)";
 }
 
 function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {

@@ -3,6 +3,7 @@
 import type { Ask, ViewProps } from "../api/ask";
 import type { ChangedFunction, Diff } from "../api/diff";
 import { useAnswer } from "../api/use";
+import { frameName, shownName } from "../model/frame_name";
 import { generations, halves, momentsOf, oldKeys, sidesOf, type Sides } from "../model/sides";
 import { amount as unitText, codeWords, metricOf, signedAmount, unitOf } from "../model/metric";
 import { get, question, type State } from "../model/state";
@@ -126,8 +127,8 @@ function ChangeTable({ answer, state, ask }: { answer: Diff; state: State; ask: 
   const columns: readonly Column[] = [
     { key: "status", title: "", minPx: 72, values: rows.map((row) => row.status), copy: (i) => at(i).status,
       cell: (i) => <span class={`change is-${STATUS[at(i).status][2]}`}>{STATUS[at(i).status][0]} {STATUS[at(i).status][1]}</span> },
-    { key: "function", title: "function", minPx: 220, grow: 3, values: rows.map((row) => row.function), tip: (i) => visible(at(i).function), copy: (i) => at(i).function,
-      cell: (i) => <Name text={visible(at(i).function || "code without a name")} /> },
+    { key: "function", title: "function", minPx: 220, grow: 3, values: rows.map(shownName), tip: (i) => visible(frameName(at(i))), copy: (i) => frameName(at(i)),
+      cell: (i) => <Name text={visible(shownName(at(i)) || "code without a call path")} /> },
     { key: "place", title: "place", minPx: 120, grow: 1, cell: (i) => <span class="quiet">{place(at(i))}</span>, copy: (i) => place(at(i)) },
     { key: "change", title: "change", minPx: 120, grow: 1, isNumber: true, values: rows.map((row) => Math.abs(row.change)), copy: (i) => String(at(i).change),
       cell: (i) => signed(at(i).change), share: (i) => at(i).change / most },
@@ -139,8 +140,8 @@ function ChangeTable({ answer, state, ask }: { answer: Diff; state: State; ask: 
   return (
     <Table label="What changed" n={rows.length} columns={columns} sort={{ column: sort.replace(/^-/, ""), descending: !sort.startsWith("-") }}
            onSort={(by) => ask.go({ set: { sort: `${by.descending ? "" : "-"}${by.column}` } })}
-           filter={get(state, "search") ?? ""} text={(i) => `${at(i).function} ${place(at(i))} ${at(i).status}`.toLowerCase()}
-           onOpen={(i) => at(i).function && openFunction(ask, at(i).function)} empty="No function changed by more than 1 %."
+           filter={get(state, "search") ?? ""} text={(i) => `${frameName(at(i))} ${shownName(at(i))} ${place(at(i))} ${at(i).status}`.toLowerCase()}
+           onOpen={(i) => frameName(at(i)) && openFunction(ask, frameName(at(i)))} empty="No function changed by more than 1 %."
            note={<span class="quiet">{plural(answer.functions_changed, "function")} changed</span>} />
   );
 }

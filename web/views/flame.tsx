@@ -10,6 +10,7 @@ import { codeWords, isTimeMetric, metricOf } from "../model/metric";
 import { get, question, type State } from "../model/state";
 import { NoBlocks } from "../widgets/empty";
 import { Flame } from "../widgets/flame";
+import { FoundLine } from "../widgets/found_line";
 import { FlameKeys } from "../widgets/flame_keys";
 import { boxItems, openBox } from "../widgets/flame_items";
 import { Pending } from "../widgets/pending";
@@ -88,7 +89,8 @@ export function Picture({ answer, finer, onNear, state, ask }: ViewProps & { ans
     return <NoBlocks state={state} ask={ask} />;
   return (
     <>
-      <Flame columns={columns} isFiner={drawn !== answer} onNear={onNear} label={answer.sentence} search={get(state, "search") ?? ""} zoom={get(state, "zoom") ?? ""}
+      <Flame columns={columns} isFiner={drawn !== answer} onNear={onNear} label={answer.sentence} search={get(state, "search") ?? ""}
+             found={answer.was === null ? <FoundLine state={state} ask={ask} /> : undefined} zoom={get(state, "zoom") ?? ""}
              isUpward={get(state, "layout") === "flame"} onZoom={(zoom, how) => ask.go({ set: { zoom: zoom === "" ? null : zoom } }, how)}
              itemsFor={(tree, box) => boxItems(ask, tree, box, boxes)} onOpen={boxes === "function" || boxes === "line" ? (tree, box) => openBox(ask, tree, box) : undefined} />
       <FlameKeys of={columns.is_by_age ? columns : answer} />

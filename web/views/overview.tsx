@@ -25,10 +25,15 @@ const CARD_COLUMNS = 80;
 const LARGEST = 5;
 const BOTH = 8;
 
-/** Figures come at once; what stands out is looked for meanwhile. */
+/** Figures come first, then the largest call paths; what stands out is looked for behind them, once a window is chosen. */
 export function OverviewView({ state, ask }: ViewProps) {
-  const whole = useAnswer(ask, "report", question(state, { by: null }));
+  const metric = metricOf(state, ask.trace);
+  // time is where it went, whoever called that
+  const by = isTimeMetric(metric) ? "function" : "site";
   const brief = useAnswer(ask, "report", ask.isFile ? null : question(state, { by: null, coarse: true }));
+  const isTold = ask.isFile || !brief.isStale;
+  const largest = useAnswer(ask, "table", question(state, { "group-by": by, rows: LARGEST }), isTold);
+  const whole = useAnswer(ask, "report", question(state, { by: null }), isTold && !largest.isStale && !ask.isDragging);
   const isBrief = whole.isStale && !whole.error && brief.answer !== null && !brief.error;
   return (
     <Pending of={isBrief ? brief : whole}>
@@ -39,7 +44,7 @@ export function OverviewView({ state, ask }: ViewProps) {
           <Findings of={whole} state={state} ask={ask} />
           <Totals report={report} state={state} ask={ask} />
           <div class="overview-parts">
-            <Largest state={state} ask={ask} />
+            <Largest of={largest} by={by} metric={metric} state={state} ask={ask} />
             {ask.trace.time && !ask.trace.time.is_all && !ask.isFile && <Both state={state} ask={ask} />}
             {report.sizes && !ask.trace.time?.is_all && <SizesPart sizes={report.sizes} />}
             {report.lifetimes && !ask.trace.time?.is_all && <LifetimesPart lifetimes={report.lifetimes} />}
@@ -58,7 +63,7 @@ function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
       {of.isStale && (
         <>
           <p class="quiet">Looking for what {ask.trace.time?.is_all ? "takes time or waits" : "grows, leaks or is temporary"}</p>
-          <ProgressLine share={of.progress ?? 0} />
+          <ProgressLine share={of.progress} />
         </>
       )}
       {findings && findings.length > 0 && (
@@ -151,11 +156,7 @@ function Totals({ report, state, ask }: ViewProps & { report: Report }) {
   );
 }
 
-function Largest({ state, ask }: ViewProps) {
-  const metric = metricOf(state, ask.trace);
-  // time is where it went, whoever called that
-  const by = isTimeMetric(metric) ? "function" : "site";
-  const asked = useAnswer(ask, "table", question(state, { "group-by": by, rows: LARGEST, sparks: LARGEST }));
+function Largest({ of: asked, by, metric, state, ask }: ViewProps & { of: Answered<Table>; by: "site" | "function"; metric: string }) {
   return (
     <section class="part largest">
       <h2 class="part-title">Largest: {METRIC_WORDS[metric] ?? metric}</h2>
@@ -174,7 +175,7 @@ function Largest({ state, ask }: ViewProps) {
                   <span class="largest-value number">{amount(value, unitOf(metric))}</span>
                 </button>
               ))}
-              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": by === "site" ? null : by } })}>{table.rows_in_all > LARGEST ? `all ${count(table.rows_in_all)} rows` : "show the table"}</button>
+              <button class="link" onClick={() => ask.go({ view: "sites", set: { "group-by": by === "site" ? null : by } })}>{table.rows_in_all > LARGEST ? (by === "site" ? "all call paths" : "all functions") : "show the table"}</button>
             </div>
           );
         }}

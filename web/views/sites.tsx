@@ -9,8 +9,8 @@ import { isTimeMetric } from "../model/metric";
 import { tableSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { formatSort, parseSort } from "../model/table_rows";
-import { count } from "../model/units";
 import { NoBlocks } from "../widgets/empty";
+import { FoundLine } from "../widgets/found_line";
 import { Pending } from "../widgets/pending";
 import { Table } from "../widgets/table";
 import { GROUP_WORDS, siteColumns } from "./site_columns";
@@ -26,7 +26,7 @@ export function SitesView({ state, ask }: ViewProps) {
   const hasMore = first.answer !== null && !first.isStale && first.answer.rows_in_all > first.answer.rows && !ask.isDragging;
   const all = useAnswer(ask, "table", hasMore ? question(state, { "group-by": groupBy, rows: MAX_ROWS }) : null);
   return (
-    <div class="filling">
+    <div class="filling" aria-busy={hasMore && all.isStale}>
       <Pending of={first}>
         {(answer) => <SitesTable state={state} ask={ask} first={answer} all={hasMore && !all.isStale ? all.answer : null} groupBy={groupBy} isMoreComing={hasMore && all.isStale} />}
       </Pending>
@@ -113,7 +113,13 @@ function SitesTable({ state, ask, first, all, groupBy, isMoreComing }: SitesTabl
             />
           </>
         }
-        note={isMoreComing ? <span class="quiet">{`${count(first.rows_in_all)} in all`}</span> : undefined}
+        nInAll={answer.rows_in_all > answer.rows ? answer.rows_in_all : undefined}
+        note={
+          <>
+            {!isMoreComing && answer.rows_in_all > answer.rows && <span class="quiet">the largest are here: a filter leads to the others</span>}
+            {isCode(answer) && <FoundLine state={state} ask={ask} />}
+          </>
+        }
         empty={
           <NoBlocks state={state} ask={ask} />
         }

@@ -5,11 +5,11 @@ import { hasSource, type ViewProps } from "../api/ask";
 import type { Source, SourceFile } from "../api/source";
 import type { Figures } from "../api/common";
 import { useAnswer } from "../api/use";
+import { frameName, isNamed, shownName } from "../model/frame_name";
 import { picked, plainText } from "../model/pick";
 import { sourceSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
-import { shortName } from "../model/spread";
 import { amount, isTimeMetric, unitOf, type Unit } from "../model/metric";
 import { bytes, count } from "../model/units";
 import { visible } from "../model/visible";
@@ -180,15 +180,17 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
       </tr>
       {isOpen &&
         calls.map((call) => (
-          <tr key={`${call.function} ${call.line}`} class="listing-call">
+          <tr key={`${frameName(call)} ${call.line}`} class="listing-call">
             <td class="number">{cell(call.total.value, unit)}</td>
             {unit !== "time" && <td class="number">{cell(call.total.allocations, "count")}</td>}
             {unit !== "time" && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
             <td />
             <td>
-              <a href={`#source`} title={call.function} onClick={(event) => (event.preventDefault(), ask.go({ set: { what: call.function } }))}>
-                <Name text={shortName(call.function)} />
-              </a>{" "}
+              {isNamed(call) ? (
+                <a href={`#source`} title={visible(call.function)} onClick={(event) => (event.preventDefault(), ask.go({ set: { what: call.function } }))}>
+                  <Name text={visible(shownName(call))} />
+                </a>
+              ) : <span class="mono">{visible(shownName(call))}</span>}{" "}
               {unit !== "time" && <>{bytes(call.total.bytes_allocated)} allocated</>}
             </td>
           </tr>

@@ -5,11 +5,11 @@ import type { ViewProps } from "../api/ask";
 import type { ProcessLife, Threads } from "../api/threads";
 import { useAnswer } from "../api/use";
 import { hasSource } from "../api/ask";
-import { frameName } from "../model/frame_name";
+import { frameName, shownName } from "../model/frame_name";
 import { processTree, timeTicks } from "../model/process_tree";
 import { threadsSentence } from "../model/sentence";
 import { get, question } from "../model/state";
-import { moment, place, shortName } from "../model/spread";
+import { moment, place } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
 import { bytes, count, duration, time } from "../model/units";
@@ -185,7 +185,7 @@ function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
         n={mappings.sites.length}
         maxRows={12}
         columns={[
-          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={visible(shortName(nameOf(i)))} />, tip: (i) => mappings.sites[i].stack.map((f) => frameName(f) || "(unknown)").join("\n"), copy: nameOf },
+          { key: "function", title: "function", minPx: 176, grow: 2, cell: (i) => <Name text={visible(frames[i] === undefined ? nameOf(i) : shownName(frames[i]) || "(unknown)")} />, tip: (i) => mappings.sites[i].stack.map((f) => frameName(f) || "(unknown)").join("\n"), copy: nameOf },
           { key: "place", title: "place", isMinor: true, minPx: 112, grow: 1, cell: (i) => <span class="quiet">{place(frames[i]?.file ?? "", frames[i]?.line ?? 0)}</span> },
           { key: "peak", title: "at most", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].peak_bytes), share: (i) => (most > 0 ? mappings.sites[i].peak_bytes / most : 0), copy: (i) => String(mappings.sites[i].peak_bytes) },
           { key: "end", title: "at end", isNumber: true, minPx: 96, cell: (i) => bytes(mappings.sites[i].end_bytes), copy: (i) => String(mappings.sites[i].end_bytes) },

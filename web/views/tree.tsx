@@ -15,6 +15,7 @@ import { visible } from "../model/visible";
 import { copyText } from "../widgets/clipboard";
 import { Empty, NoBlocks } from "../widgets/empty";
 import { functionItems, openFunction } from "../widgets/flame_items";
+import { FoundLine } from "../widgets/found_line";
 import { Name } from "../widgets/name";
 import { Pending } from "../widgets/pending";
 import { Choice, Switch } from "../widgets/switches";
@@ -55,6 +56,7 @@ export function TreeView({ state, ask }: ViewProps) {
           </form>
         )}
         {!isTimeMetric(metric) && <Switch on={isFull} onTurn={(on) => ask.go({ set: { full: on ? "1" : null } })} title="Allocators, containers, executors and start code">Show machinery</Switch>}
+        <FoundLine state={state} ask={ask} />
       </div>
       {keys === null ? <Empty title="Which function?" why="Type its name above, or choose it in another view: its menu leads here." />
         : <Pending of={{ ...answered, ...checked, error: answered.error ?? checked.error }}>{(answer) => <Rows answer={answer} state={state} ask={ask} />}</Pending>}

@@ -5,10 +5,10 @@ import { hasSource, type Ask, type ViewProps } from "../api/ask";
 import type { Frame, Lifetimes, Sizes } from "../api/common";
 import type { Detail } from "../api/detail";
 import { useAnswer } from "../api/use";
-import { frameName, nearText } from "../model/frame_name";
+import { frameName, nearText, shownName } from "../model/frame_name";
 import { isTimeMetric } from "../model/metric";
 import { exactly, picked, type Pick } from "../model/pick";
-import { baseName, moment, place, shortName } from "../model/spread";
+import { baseName, moment, place } from "../model/spread";
 import { question } from "../model/state";
 import { bytes, count, duration, plural, share, time } from "../model/units";
 import { visible } from "../model/visible";
@@ -134,7 +134,7 @@ function Requester({ detail, ask }: { detail: Detail; ask: Ask }) {
   const name = frameName(frame);
   return (
     <p class="detail-name mono" title={visible(name)}>
-      <Name text={visible(shortName(name)) || "(unknown)"} /> <Place frame={frame} ask={ask} />
+      <Name text={visible(shownName(frame)) || "(unknown)"} /> <Place frame={frame} ask={ask} />
     </p>
   );
 }
@@ -169,7 +169,7 @@ function Place({ frame, ask }: { frame: Frame; ask: Ask }) {
 
 function StackFrame({ frame, isRequester, ask }: { frame: Frame; isRequester: boolean; ask: Ask }) {
   const name = frameName(frame), near = nearText(frame);
-  const label = <Name text={visible(shortName(name)) || "(unknown)"} />;
+  const label = <Name text={visible(shownName(frame)) || "(unknown)"} />;
   return (
     <li class={[frame.inlined && "is-inlined", isRequester && "is-requester"].filter(Boolean).join(" ") || undefined}>
       {name === "" ? label : (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The flame graph: breadcrumbs, the canvas, what is said beside the pointer, and a menu for each box.
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { cut } from "../model/cut";
 import { sumOf } from "../model/flame_layout";
@@ -16,6 +17,8 @@ export interface FlameProps {
   readonly isFiner?: boolean;
   readonly label: string;
   readonly search: string;
+  /** What the search found of what is drawn and what is not; none: of what is drawn. */
+  readonly found?: ComponentChildren;
   readonly zoom: string;
   /** callers below */
   readonly isUpward: boolean;
@@ -138,8 +141,8 @@ export function Flame(props: FlameProps) {
     <div class="flame">
       <div class="flame-bar">
         <Crumbs tree={tree} at={at} onChoose={(box) => zoomTo(tree, box, true)} />
-        <span class="flame-found" role="status">
-          {props.search === "" ? "" : pattern === null ? "not a regular expression" : found ? foundText(tree, found) : ""}
+        <span class="flame-found" role={props.found === undefined ? "status" : undefined}>
+          {props.search === "" ? "" : props.found !== undefined ? props.found : pattern === null ? "not a regular expression" : found ? foundText(tree, found) : ""}
         </span>
       </div>
       <div class="flame-around" ref={around} onKeyDown={onKey} tabIndex={0} role="tree" aria-label={`${props.label}; arrow keys move, Enter zooms, m opens a menu`}

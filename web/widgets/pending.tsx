@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What stands around an answer: a line with a number while it is on its way, one sentence if it is refused, the former answer meanwhile.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Refused } from "../api/ask";
 import type { Answered } from "../api/use";
 import { percent } from "../model/units";
 
 const WAIT_STEP_MS = 100;
 const WAIT_SHOWN_S = 0.4;
+/** Nothing is nearly ready because one pass of it is. */
+const ALMOST = 0.9;
 
 export function Refusal({ error }: { error: Refused }) {
   return (
@@ -23,11 +25,15 @@ function sentence(text: string): string {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
-export function ProgressLine({ share }: { share: number }) {
+/** How far an answer is. It is made in several passes, each of which comes to its end before there is one: then the time it took is told. */
+export function ProgressLine({ share }: { share: number | null }) {
+  const most = useRef(0);
+  most.current = Math.max(most.current, Math.min(share ?? 0, 1));
+  if (share === null || most.current >= ALMOST) return <Waiting />;
   return (
-    <div class="progress" role="progressbar" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}>
-      <div class="progress-bar" style={{ width: `${Math.max(1, share * 100)}%` }} />
-      <span class="progress-text">{percent(share * 100)}</span>
+    <div class="progress" role="progressbar" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(most.current * 100)}>
+      <div class="progress-bar" style={{ width: `${Math.max(1, most.current * 100)}%` }} />
+      <span class="progress-text">{percent(most.current * 100)}</span>
     </div>
   );
 }

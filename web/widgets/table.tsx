@@ -42,6 +42,8 @@ export interface TableProps {
   /** For screen readers. */
   readonly label: string;
   readonly n: number;
+  /** Of so many, where the others are on their way. */
+  readonly nInAll?: number | undefined;
   readonly columns: readonly Column[];
   readonly sort?: Sort;
   readonly onSort?: (sort: Sort) => void;
@@ -118,7 +120,7 @@ export function Table(props: TableProps) {
     pool.current ??= new RowPool(rows.current);
     pool.current.show({ id, columns, places, shown, ...sight, chosen, isPicked: props.isPicked });
     const last = Math.min(shown.length, Math.ceil((scrollPx + heightPx - ROW_PX) / ROW_PX));
-    range.current.textContent = said !== "" ? said : shown.length > 0 ? `${count(Math.floor(scrollPx / ROW_PX) + 1)}–${count(last)} of ${count(shown.length)}` : "none";
+    range.current.textContent = said !== "" ? said : shown.length > 0 ? `${count(Math.floor(scrollPx / ROW_PX) + 1)}–${count(last)} of ${count(shown.length === n ? (props.nInAll ?? n) : shown.length)}` : "none";
     if (chosen >= sight.first && chosen < sight.end) element.setAttribute("aria-activedescendant", `${id}-${chosen}`);
     else element.removeAttribute("aria-activedescendant");
   };
@@ -187,7 +189,7 @@ export function Table(props: TableProps) {
         {props.tools}
         <span class="table-count" role="status">
           <span ref={range} />
-          {said === "" && shown.length < n && ` (${count(n)} without the filter)`}
+          {said === "" && shown.length < n && ` (${count(props.nInAll ?? n)} without the filter)`}
         </span>
         {props.note}
       </div>

@@ -5,6 +5,7 @@ import type { ViewProps } from "../api/ask";
 import type { Timeline as TimelineAnswer } from "../api/timeline";
 import { useAnswer } from "../api/use";
 import { get, isFilter, question, type State } from "../model/state";
+import { isFixed } from "../model/following";
 import { bytes, count, duration } from "../model/units";
 import { isTimeMetric, metricOf } from "../model/metric";
 import { columnAt } from "../model/series";
@@ -22,7 +23,7 @@ export interface TimelineProps extends ViewProps {
   readonly answered: Span | null;
   /** Somebody began or ended dragging. */
   readonly onDrag: (isOn: boolean) => void;
-  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void };
+  readonly follow: { readonly isFollowing: boolean; readonly turn: (on: boolean) => void; readonly toggle: () => void };
 }
 
 /** Of the timeline: filters and process hold, the window does not. */
@@ -73,7 +74,8 @@ export function Timeline({ state, ask, answered, onDrag, follow }: TimelineProps
             </select>
           </label>}
           {ask.trace.growing && (
-            <button class={follow.isFollowing ? "chip-toggle is-on" : "chip-toggle"} aria-pressed={follow.isFollowing} onClick={() => follow.turn(!follow.isFollowing)}>
+            <button class={follow.isFollowing ? "chip-toggle is-on" : "chip-toggle"} aria-pressed={follow.isFollowing} onClick={follow.toggle}
+                    title={follow.isFollowing ? "The latest is shown as it is recorded (f)" : isFixed(state, ask.trace) ? "The window stays where it is: a click moves it to the latest (f)" : "A click shows the latest (f)"}>
               {follow.isFollowing ? "● following" : "○ follow"}
             </button>
           )}

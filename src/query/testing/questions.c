@@ -144,10 +144,14 @@ static int tree(struct query *q, const struct query_scope *scope, uint64_t *d, s
 static int history(struct query *q, const struct query_scope *scope, enum query_by by, bool by_work,
                    uint64_t *d, struct err *reterr) {
         const struct query_group_options o = {.by = by, .metric = QUERY_ALLOCATED};
+        _cleanup_(query_history_freep) struct query_history *first = NULL;
         _cleanup_(query_history_freep) struct query_history *h = NULL;
-        int r = by_work ? query_history_by_work(q, scope, &o, 5, N_COLUMNS, MAX_EVENTS, &h, reterr)
-                        : query_history(q, scope, &o, 5, N_COLUMNS, MAX_EVENTS, &h, reterr);
+        int r = query_history(q, scope, &o, 5, N_COLUMNS, MAX_EVENTS, by_work ? &first : &h,
+                              reterr);
         size_t n;
+
+        if (r >= 0 && by_work)
+                r = query_history_by_work(q, first, MAX_EVENTS, &h, reterr);
 
         if (r < 0)
                 return r;
