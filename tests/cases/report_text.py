@@ -169,6 +169,7 @@ def test_processes_hang_below_their_parents(t):
     rows = rows[rows.index("Processes ("):].split("\n\n")[0].splitlines()
     column = rows[1].index("command")
     above = []
+    assert rows.pop().strip() == "Peak and end of each with the blocks it inherited.", rows
     for row in rows[2:]:
         pid, depth = int(row.split()[0]), (len(row) - column - len(row[column:].lstrip("|+` "))) // 2
         assert parents[pid] == (above[depth - 1] if depth else 0), row
