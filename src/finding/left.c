@@ -418,6 +418,8 @@ static void find_rising(struct left *l, struct suspect *calm, size_t n) {
         size_t last = f->n_columns - 1;
         double span_s = f->at_s[l->rising_end_idx] - f->at_s[l->rising_idx];
 
+        if (f->at_s[last] < LEAK_BRIEF_S) /* whatever is built still grows */
+                return;
         if (n)
                 qsort(calm, n, sizeof(calm[0]), by_bytes);
         for (size_t i = 0; i < n; i++) {

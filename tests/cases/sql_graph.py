@@ -168,6 +168,6 @@ def test_none(t):
     assert ask(t, trace, "SELECT * FROM graphs") == []
     for table in ("nodes", "edges", "holders"):
         r = t.silt.command("sql", trace, f"SELECT count(*) FROM {table}")
-        assert r.code == 2 and "has no graph" in r.errors and "--leaks" in r.errors, r.errors
+        assert r.code == 2 and "has no reference graph" in r.errors and "--leaks" in r.errors, r.errors
         r = t.silt.command("sql", trace, f"SELECT count(*) FROM {table}(3)")
         assert r.code == 2 and "there is no graph '3'" in r.errors, r.errors

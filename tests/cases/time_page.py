@@ -43,7 +43,7 @@ def test_times(t):
     assert max(top["top"], key=lambda row: row["cpus"])["function"] == "spin_alone", top["top"][:4]
     with View(t, trace) as view:
         saw, _ = browse(t, "times", view.url, function="spin_and_allocate")
-    assert re.search(r"peak .*CPU .*blocked .*in ", saw["header"].replace("\n", " ")), saw["header"]
+    assert re.search(r"live .*CPU .*blocked .*in ", saw["header"].replace("\n", " ")), saw["header"]
     assert [one["by"] for one in saw["seen"]] == ["cpu", "cpu", "blocked", "blocked"] and "from" in saw["seen"][1]["keys"], saw["seen"]
     wholes = []
     for one in saw["seen"]:

@@ -120,7 +120,7 @@ def test_first_state(t):
 
 def test_refusals(t):
     trace = record(t)
-    for argv in ([], [t.path("none.silt")], [trace, "--port", "0"], [trace, "--port", "70000"], [trace, "--port", "x"], [trace, "--listen", "example.com"],
+    for argv in ([], [t.path("none.silt")], [trace, "--port", "70000"], [trace, "--port", "x"], [trace, "--listen", "example.com"],
                  [trace, "--from", "x"], [trace, "--by", "colour"], [trace, trace, trace], [trace, "--tree", "--group-by", "size"], [trace, "--listen", "192.0.2.1"]):
         r = t.silt.command("view", "--no-browser", *argv, timeout_s=300)
         assert r.code == 2 and r.stdout == b"" and len(r.errors.splitlines()) == 1 and r.errors.startswith("silt: "), f"{argv}: {r.code} {r.errors}"
