@@ -299,7 +299,8 @@ static void test_refused(void **state) {
                 char statement[100];
 
                 snprintf(statement, sizeof(statement), "SELECT * FROM %s", tables[i]);
-                assert_non_null(strstr(ask(&s, statement), "error: " TRACE_PATH " has no reference graph"));
+                assert_non_null(
+                        strstr(ask(&s, statement), "error: " TRACE_PATH " has no reference graph"));
                 snprintf(statement, sizeof(statement), "SELECT * FROM %s(0)", tables[i]);
                 assert_non_null(strstr(ask(&s, statement), "error: there is no graph '0'"));
                 snprintf(statement, sizeof(statement), "SELECT * FROM %s('x')", tables[i]);
