@@ -81,10 +81,10 @@ def test_the_gate_forgives_no_harm(t):
 
 def test_the_gate_s_list(t):
     with open(t.path("gate.txt"), "w") as f:
-        f.write("# what is in\nreport  flame/one\nnot report/slow: by the clock  # today\ngone\n")
+        f.write("# what is in\nreport  flame/one\nnot report/slow: by the clock  # today\ngone\nsql: a\n    b\n")
     listing = gate.Listing(t.path("gate.txt"))
-    names = ["report/a", "report/slow", "reports/a", "flame/one", "flame/two"]
-    assert [n for n in names if listing.has(n)] == ["report/a", "flame/one"] and listing.unused() == ["gone"], listing.used
+    names = ["report/a", "report/slow", "reports/a", "flame/one", "flame/two", "sql/a", "sql/b", "sql/c", "b"]
+    assert [n for n in names if listing.has(n)] == ["report/a", "flame/one", "sql/a", "sql/b"] and listing.unused() == ["gone"], listing.used
 
 
 def closing_lines(t, *options, **counts):

@@ -17,18 +17,27 @@ def is_grave(failures):
 
 
 class Listing:
-    """The lines of tests/gate.txt: the name of a group or of a test is in, `not NAME: reason` is out."""
+    """The lines of tests/gate.txt: the name of a group or of a test is in, `GROUP: names` are some of a group, `not NAME: reason` is out."""
 
     def __init__(self, path):
         self.inside, self.outside, self.used = [], {}, set()
+        group = ""
         with open(path) as f:
-            for line in (raw.partition("#")[0].strip() for raw in f):
+            for line in (raw.partition("#")[0].rstrip() for raw in f):
+                if not line.startswith(" "):
+                    group = ""
+                line = line.strip()
                 if line.startswith("not "):
                     name, _, reason = line[4:].partition(":")
                     assert reason.strip(), f"{path}: '{line}' has no reason"
                     self.outside[name.strip()] = reason.strip()
                 elif line:
-                    self.inside += line.split()
+                    first, *others = line.split()
+                    if first.endswith(":"):
+                        group = first[:-1] + "/"
+                    else:
+                        others.insert(0, first)
+                    self.inside += [group + name for name in others]
 
     def has(self, name):
         if name in self.outside:
