@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages silt is built and tested with: the missing ones only.
 #
-#   tools/setup.sh [demo|build|test|bench]...      without a group: build
+#   tools/setup.sh [demo|build|gate|test|bench]...      without a group: build
 #
 # Says nothing and needs no root when nothing is missing. Other distributions: the
 # docs/building.md has their package names; there this script only says which commands are absent.
@@ -15,24 +15,27 @@ demo_packages="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal
 # What `make` needs beside that.
 build_packages="$demo_packages nodejs npm"
 
-# What `make test` needs beside that: sanitizers and fuzzers, the other architecture
-# under emulation, the programs that are recorded, and the tools compared with.
-test_packages="binutils python3 clang clang-format clang-tidy llvm libclang-rt-14-dev|libclang-rt-19-dev lld
-        valgrind heaptrack ltrace zstd rustc cargo librust-tokio-dev perl git sqlite3 libsqlite3-0 redis-server postgresql nginx curl jq gdb musl-tools golang-go
+# What `make test` needs beside that: the programs that are recorded, the tools compared with,
+# and the compiler for the other architecture.
+gate_packages="binutils python3 clang clang-format clang-tidy llvm lld
+        valgrind heaptrack ltrace zstd rustc cargo perl git sqlite3 libsqlite3-0 redis-server gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4|libtcmalloc-minimal4t64
-        libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev google-perftools linux-perf libmimalloc2.0|libmimalloc3 libmimalloc-dev
-        cmake groff-base man-db util-linux procps libcap2-bin debootstrap dwz dpkg-dev elfutils debuginfod xz-utils
-        chromium-headless-shell prometheus prometheus-alertmanager clickhouse-server clickhouse-client openssl"
+        libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev google-perftools libmimalloc2.0|libmimalloc3 libmimalloc-dev
+        groff-base man-db util-linux procps debootstrap dwz dpkg-dev elfutils xz-utils chromium-headless-shell openssl"
+
+# What `make test-all` needs beside that: sanitizers and fuzzers, servers, and what tests outside of the gate record.
+test_packages="libclang-rt-14-dev|libclang-rt-19-dev librust-tokio-dev postgresql nginx curl jq linux-perf cmake libcap2-bin debuginfod
+        prometheus prometheus-alertmanager clickhouse-server clickhouse-client"
 case $(uname -m) in
-x86_64) test_packages="$test_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
-*) test_packages="$test_packages gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
+x86_64) gate_packages="$gate_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+*) gate_packages="$gate_packages gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 esac
 
 # What `make bench` needs beside that.
 bench_packages="libc6-dbg redis-tools"
 
 usage() {
-        echo "usage: tools/setup.sh [demo|build|test|bench]..." >&2
+        echo "usage: tools/setup.sh [demo|build|gate|test|bench]..." >&2
         exit 2
 }
 
@@ -42,8 +45,9 @@ for group in "$@"; do
         case $group in
         demo) wanted="$wanted $demo_packages" ;;
         build) wanted="$wanted $build_packages" ;;
-        test) wanted="$wanted $build_packages $test_packages" ;;
-        bench) wanted="$wanted $build_packages $test_packages $bench_packages" ;;
+        gate) wanted="$wanted $build_packages $gate_packages" ;;
+        test) wanted="$wanted $build_packages $gate_packages $test_packages" ;;
+        bench) wanted="$wanted $build_packages $gate_packages $test_packages $bench_packages" ;;
         *) usage ;;
         esac
 done

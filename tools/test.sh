@@ -23,7 +23,9 @@ if [ ! -e /proc/self/maps ]; then
         echo "silt: tests: cannot run here: nothing is mounted at /proc: mount -t proc proc /proc" >&2
         exit 1
 fi
-${SETUP:-true} test || exit 1
+packages=test
+[ -z "$is_gate" ] || packages=gate
+${SETUP:-true} $packages || exit 1
 
 results=build-results
 rm -rf "$results"
