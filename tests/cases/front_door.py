@@ -140,5 +140,5 @@ def test_demo_needs_no_node(t):
         r = run([os.path.join(ROOT, "tools/setup.sh"), group], env=env)
         assert r.code == 1 and "apt-get install " in r.errors, r.errors
         wanted[group] = set(r.errors.partition("apt-get install ")[2].split())
-    assert {"gcc", "meson", "libdw-dev"} <= wanted["demo"] < wanted["build"] < wanted["gate"] < wanted["test"], wanted
+    assert {"gcc", "meson", "libdw-dev"} <= wanted["demo"] <= wanted["build"] < wanted["gate"] < wanted["test"], wanted
     assert not wanted["demo"] & {"nodejs", "npm", "valgrind", "rustc"}, wanted["demo"]
