@@ -40,6 +40,8 @@ struct asker {
         struct seat pair[NAME_N_SIDES]; /* by the names of the first */
         query_progress_fn progress;
         void *progress_ctx;
+        answer_part_fn part;
+        void *part_ctx;
         uint64_t deadline_ns;
 };
 
@@ -198,6 +200,16 @@ struct asker *asker_free(struct asker *k) {
 void asker_set_progress(struct asker *k, query_progress_fn fn, void *ctx) {
         k->progress = fn;
         k->progress_ctx = ctx;
+}
+
+void asker_set_part(struct asker *k, answer_part_fn fn, void *ctx) {
+        k->part = fn;
+        k->part_ctx = ctx;
+}
+
+void asker_part(struct asker *k, const char *json) {
+        if (k->part)
+                k->part(k->part_ctx, json);
 }
 
 void asker_set_deadline(struct asker *k, uint64_t monotonic_ns) {

@@ -46,6 +46,9 @@ bool answerer_is_growing(const struct answerer *a);
 struct asker *asker_new(struct answerer *a);
 struct asker *asker_free(struct asker *k); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct asker, asker_free)
+/* What of an answer is known before all of it is: a finding of a report. json: a value, valid during the call. fn NULL: nobody waits. */
+typedef void (*answer_part_fn)(void *ctx, const char *json);
+void asker_set_part(struct asker *k, answer_part_fn fn, void *ctx);
 /* As query_set_progress and query_set_deadline, for the answers to come. */
 void asker_set_progress(struct asker *k, query_progress_fn fn, void *ctx);
 void asker_set_deadline(struct asker *k, uint64_t monotonic_ns);

@@ -64,6 +64,8 @@ bool asker_pair(struct asker *k, struct query **ret_old, struct query **ret_new)
  * all its answers. */
 struct sql;
 int asker_sql(struct asker *k, uint32_t process, struct sql **ret, struct err *reterr);
+/* To who waits for parts of an answer. */
+void asker_part(struct asker *k, const char *json);
 /* 0, or -ETIME, -ECANCELED: it was told to stop. */
 int asker_go_on(struct asker *k);
 

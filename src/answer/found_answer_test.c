@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found is what filters select, folded away or not; code has one name in all answers; and what a recording lacks is said. */
+/* What is found is what filters select, folded away or not; code has one name in all answers; what a recording lacks is said; and findings are told when they are
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,10 +226,65 @@ static void test_missing(void **state) {
         answerer_free(a);
 }
 
+/* The beginning of a finding's text as JSON, up to its last full stop: the answer may have more behind it. */
+static char *part_text(const char *json) {
+        const char *at = strstr(json, "\"text\":");
+        char *text, *end;
+
+        assert_non_null(at);
+        text = strdup(at);
+        assert_non_null(text);
+        end = strrchr(text, '.');
+        assert_non_null(end);
+        *end = '\0';
+        return text;
+}
+
+struct parts {
+        char *texts[32];
+        size_t n;
+};
+
+static void take_part(void *ctx, const char *json) {
+        struct parts *p = ctx;
+
+        assert_true(p->n < 32 && json[0] == '{');
+        p->texts[p->n++] = part_text(json);
+}
+
+/* Who waits for findings has those of the answer before it, of several processes too. */
+static void test_parts(void **state) {
+        struct answerer *a;
+        struct asker *k;
+        struct parts parts = {0};
+        struct text whole, brief;
+        size_t n_told = 0;
+
+        (void)state;
+        server_trace_write(SERVER);
+        a = open_trace(SERVER);
+        k = asker_new(a);
+        asker_set_part(k, take_part, &parts);
+        brief = ask(k, "report", "coarse=1");
+        assert_int_equal(parts.n, 0);
+        whole = ask(k, "report", "");
+        assert_int_equal(whole.r, 0);
+        for (size_t i = 0; i < parts.n; i++) {
+                n_told += strstr(whole.bytes, parts.texts[i]) != NULL;
+                free(parts.texts[i]);
+        }
+        assert_true(n_told > 0 && n_told == parts.n);
+        free(brief.bytes);
+        free(whole.bytes);
+        asker_free(k);
+        answerer_free(a);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
                                            cmocka_unit_test(test_nearest),
-                                           cmocka_unit_test(test_missing)};
+                                           cmocka_unit_test(test_missing),
+                                           cmocka_unit_test(test_parts)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,39 @@
 #include "bill/bill.h"
 #include "bill/heap_picture.h"
 #include "diff/diff.h"
+#include "finding/finding.h"
 #include "flame/flame.h"
 #include "keep/holders.h"
 #include "report/report.h"
 #include "source/source.h"
 #include "task/tasks.h"
 
+/* The card of a finding; its place among the others, what to do next and where it is come with the report. */
+static void tell_found(void *ctx, const struct finding *x) {
+        struct question *k = ctx;
+        char *bytes = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&bytes, &n);
+        struct json j;
+
+        if (!out)
+                abort();
+        json_init(&j, out);
+        json_object(&j);
+        json_put_string(&j, "kind", x->kind);
+        json_put_string(&j, "severity", finding_severity_name(x->severity));
+        json_put_string(&j, "function", x->function);
+        json_put_string(&j, "text", x->text);
+        json_end(&j);
+        fclose(out);
+        asker_part(k->asker, bytes);
+        free(bytes);
+}
+
 int answer_report(struct question *k, struct err *reterr) {
         k->options.is_brief = k->asked->is_coarse;
+        k->options.found = tell_found;
+        k->options.found_ctx = k;
         return report_write(k->out, k->q, &k->options, reterr);
 }
 

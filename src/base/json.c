@@ -117,6 +117,13 @@ void json_number(struct json *j, const char *text) {
                 fputs(text, j->out);
 }
 
+void json_values(struct json *j, const char *text) {
+        if (!*text)
+                return;
+        json_before(j);
+        fputs(text, j->out);
+}
+
 void json_uint(struct json *j, uint64_t v) {
         json_before(j);
         if (json_is_stopped(j))

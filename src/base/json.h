@@ -23,6 +23,7 @@ void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* bytes that are no UTF-8 become U+FFFD */
 void json_stringn(struct json *j, const char *text, size_t n_bytes); /* with whatever NULs it has */
 void json_number(struct json *j, const char *text); /* that is one, as JSON writes it */
+void json_values(struct json *j, const char *text); /* that are some, with commas between them */
 void json_uint(struct json *j, uint64_t v);
 void json_int(struct json *j, int64_t v);
 void json_double(struct json *j, double v, int decimals); /* not finite: null */

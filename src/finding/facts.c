@@ -180,19 +180,20 @@ void facts_add_row(struct facts *f, struct course *to, uint32_t row) {
         }
 }
 
-int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
-                 struct err *reterr) {
-        struct query_scope scope = life_scope(source);
-        int r;
-
+void facts_begin(struct facts *f, const struct finding_source *source, struct arena *arena) {
         *f = (struct facts){.source = source,
                             .q = source->q,
                             .names = source->names,
                             .arena = arena,
                             .totals = &source->answer->totals,
                             .n_columns = columns_for(source),
-                            .begin_s = (double)scope.from_ns / 1e9};
-        r = ask_history(f, &scope, reterr);
+                            .begin_s = (double)life_scope(source).from_ns / 1e9};
+}
+
+int facts_gather(struct facts *f, struct err *reterr) {
+        struct query_scope scope = life_scope(f->source);
+        int r = ask_history(f, &scope, reterr);
+
         if (r < 0)
                 return r;
         if (cut_to_life(f, &scope)) {
@@ -202,8 +203,8 @@ int facts_gather(struct facts *f, const struct finding_source *source, struct ar
                         return r;
         }
         take_history(f, scope.from_ns);
-        f->is_claimed = arena_alloc(arena, f->n_rows + 1);
-        f->is_collected = arena_alloc(arena, f->n_rows + 1);
+        f->is_claimed = arena_alloc(f->arena, f->n_rows + 1);
+        f->is_collected = arena_alloc(f->arena, f->n_rows + 1);
         for (size_t row = 0; row < f->n_rows; row++)
                 map_put(&f->row_of_stack, f->rows[row].stack, row, NULL);
         gather_by_work(f);

@@ -51,6 +51,7 @@ struct facts {
         uint64_t *
                 n_regrown; /* asker → growths that are told about: what is replaced at once is temporary too */
         VEC(struct finding) found;
+        size_t n_passed_on;               /* of them, to who waits for each */
         VEC(struct request_step *) steps; /* of theirs */
         struct finding_growth growth;
 };
@@ -63,8 +64,9 @@ static inline double facts_whole_bytes(const struct facts *f) {
         return (double)f->totals->peak_bytes + f->mapped_bytes;
 }
 
-int facts_gather(struct facts *f, const struct finding_source *source, struct arena *arena,
-                 struct err *reterr);
+/* What is known without looking at history; facts_gather adds the rest. */
+void facts_begin(struct facts *f, const struct finding_source *source, struct arena *arena);
+int facts_gather(struct facts *f, struct err *reterr);
 void facts_done(struct facts *f);
 static inline struct course facts_course(const struct facts *f, size_t row) {
         size_t i = row * f->n_columns;

@@ -106,6 +106,21 @@ static void put_causes_first(struct facts *f) {
                         has_short_peak && strcmp(f->found.items[i].kind, "fragmentation") == 0;
 }
 
+static bool is_told(const struct facts *f, const struct finding *x, double whole_bytes) {
+        return is_well_founded(f, x) && finding_matters(x, whole_bytes);
+}
+
+/* What was found since the last time, to who waits for it. */
+static void pass_on(struct facts *f) {
+        for (; f->n_passed_on < f->found.n; f->n_passed_on++) {
+                struct finding x = f->found.items[f->n_passed_on];
+
+                x.severity = severity_of(f, &x);
+                if (f->source->found && is_told(f, &x, facts_whole_bytes(f)))
+                        f->source->found(f->source->found_ctx, &x);
+        }
+}
+
 static void keep(struct facts *f, struct findings *ret) {
         size_t n_told = 0, n_time = 0;
 
@@ -117,8 +132,7 @@ static void keep(struct facts *f, struct findings *ret) {
                 qsort(f->found.items, f->found.n, sizeof(f->found.items[0]), severity_compare);
         ret->items = arena_alloc(f->arena, (f->found.n + 1) * sizeof(ret->items[0]));
         for (size_t i = 0; i < f->found.n; i++)
-                if (is_well_founded(f, &f->found.items[i]) &&
-                    finding_matters(&f->found.items[i], ret->whole_bytes) &&
+                if (is_told(f, &f->found.items[i], ret->whole_bytes) &&
                     (f->found.items[i].is_note ||
                      (f->found.items[i].is_time ? n_time++ < FINDING_MAX_TIME
                                                 : n_told++ < FINDING_MAX)))
@@ -126,6 +140,21 @@ static void keep(struct facts *f, struct findings *ret) {
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+/* What needs no history, and so is found at once. */
+static void apply_quick_rules(struct facts *f) {
+        find_mapped(f); /* the others are told by their part of all memory */
+        find_notes(f);
+        find_unseen(f);
+        find_time(f);
+        pass_on(f);
+}
+
+static void find_and_pass_on(struct facts *f, const struct askers *askers,
+                             void (*find)(struct facts *f, const struct askers *askers)) {
+        find(f, askers);
+        pass_on(f);
+}
 
 /* Those that need times, or a peak, are silent where the source has none. */
 static void apply_rules(struct facts *f, struct askers *askers, struct findings *x) {
@@ -135,41 +164,48 @@ static void apply_rules(struct facts *f, struct askers *askers, struct findings 
         askers_gather(askers, f);
         find_heaps(f);
         if (has_times)
-                find_growing(f, askers);
+                find_and_pass_on(f, askers, find_growing);
         left = left_new(f, askers);
         if (has_times) {
                 find_leaks(left);
-                find_short_peak(f, askers);
+                find_and_pass_on(f, askers, find_short_peak);
         }
         if (!f->totals->lacks_peak) /* it is about what was live then */
                 find_large(f);
-        find_moves(f, askers);
-        find_slack(f, askers);
+        find_and_pass_on(f, askers, find_moves);
+        find_and_pass_on(f, askers, find_slack);
         find_fragmentation(f);
-        find_temporary(f, askers);
+        find_and_pass_on(f, askers, find_temporary);
         if (!f->totals->lacks_peak)
                 find_holder(f, askers);
         x->left = find_left(left);
         x->growth = f->growth;
+        pass_on(f);
+}
+
+/* Of those who have no blocks only what needs none: rules would judge what nobody counted. */
+static int find_in_history(struct facts *f, struct findings *x, struct err *reterr) {
+        struct askers askers = {0};
+        int r = facts_gather(f, reterr);
+
+        if (r >= 0)
+                r = query_tell_progress(f->q, 0, 0, reterr);
+        if (r < 0 || f->totals->lacks_blocks)
+                return r;
+        apply_rules(f, &askers, x);
+        return query_tell_progress(f->q, 0, 0, reterr);
 }
 
 int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
         struct arena *arena = arena_new();
         struct findings *x = arena_alloc(arena, sizeof(*x));
-        struct askers askers = {0};
         struct facts f;
         int r;
 
         x->arena = arena;
-        r = facts_gather(&f, source, arena, reterr);
-        if (r >= 0)
-                r = query_tell_progress(f.q, 0, 0, reterr);
-        if (r >= 0)
-                find_mapped(&f); /* the others are told by their part of all memory */
-        if (r >= 0 && !f.totals->lacks_blocks) { /* else rules would judge what nobody counted */
-                apply_rules(&f, &askers, x);
-                r = query_tell_progress(f.q, 0, 0, reterr);
-        }
+        facts_begin(&f, source, arena);
+        apply_quick_rules(&f);
+        r = find_in_history(&f, x, reterr);
         if (r < 0) {
                 for (size_t i = 0; i < f.steps.n; i++) {
                         request_done(&f.steps.items[i]->request);
@@ -179,9 +215,6 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
                 arena_free(arena);
                 return r;
         }
-        find_notes(&f);
-        find_unseen(&f);
-        find_time(&f);
         keep(&f, x);
         promises_keep(&f, x);
         x->steps = arena_alloc(arena, (f.steps.n + 1) * sizeof(x->steps[0]));

@@ -106,6 +106,8 @@ struct findings {
         size_t n_steps;
 };
 
+typedef void (*finding_fn)(void *ctx, const struct finding *x); /* x is valid during the call */
+
 struct finding_source {
         struct query *q;
         struct names *names;
@@ -117,6 +119,10 @@ struct finding_source {
         bool is_windowed;
         /* Where the time of the same process and window went; NULL: nothing is told about it */
         const struct time_parts *cpu, *blocked;
+        /* Called with each finding when it is found; NULL: nobody waits. The last may come much later: only then is it known which matter
+         * most, and in which order. */
+        finding_fn found;
+        void *found_ctx;
 };
 
 /* Not where nothing but who holds how much is told. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "finding/rules.h"
 
@@ -68,25 +67,26 @@ static size_t find_same(const struct joining *j, const struct finding *x) {
 }
 
 /* Of one process that was several programs, the last is who it is. */
-static bool is_alone(const struct joining *j, uint32_t process) {
-        return query_n_pids(j->parts->q) == 1 &&
-               (process == QUERY_ALL || query_next_image(j->parts->q, process) == TRACE_NO_PROCESS);
+static bool is_alone(const struct query *q, uint32_t process) {
+        return query_n_pids(q) == 1 &&
+               (process == QUERY_ALL || query_next_image(q, process) == TRACE_NO_PROCESS);
+}
+
+void findings_add_text(const struct query *q, uint32_t process, const char *text, struct str *to) {
+        if (process == QUERY_ALL && !is_alone(q, process)) {
+                str_add(to, "all processes: ");
+        } else if (!is_alone(q, process)) {
+                query_add_process_name(q, process, to);
+                str_addf(to, " (pid %u): ", query_view(q)->processes[process].start.pid);
+        }
+        str_add(to, text);
 }
 
 static const char *with_process(struct joining *j, uint32_t process, const char *text) {
-        const struct query *q = j->parts->q;
         struct str told = {0};
         const char *kept;
 
-        if (is_alone(j, process))
-                return text;
-        if (process == QUERY_ALL) {
-                str_add(&told, "all processes");
-        } else {
-                query_add_process_name(q, process, &told);
-                str_addf(&told, " (pid %u)", query_view(q)->processes[process].start.pid);
-        }
-        str_addf(&told, ": %s", text);
+        findings_add_text(j->parts->q, process, text, &told);
         kept = arena_strdup(j->to->arena, str_text(&told));
         str_done(&told);
         return kept;

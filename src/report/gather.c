@@ -157,24 +157,40 @@ static struct request base_request(const struct report *r, const char *process) 
         return request_copy(&asked);
 }
 
+/* To who waits for each; the process is the one that is looked into. */
+static void pass_on(void *ctx, const struct finding *x) {
+        struct report *r = ctx;
+        struct finding with_process = *x;
+        struct str text = {0};
+
+        findings_add_text(r->q, r->looked_into, x->text, &text);
+        with_process.text = str_text(&text);
+        r->options->found(r->options->found_ctx, &with_process);
+        str_done(&text);
+}
+
 static int find_in(struct report *r, const struct query_answer *a, const struct query_totals *whole,
                    const char *process, struct findings **ret, struct err *reterr) {
         struct request base = base_request(r, process);
-        bool with_time = r->has_time && (a == r->all || !r->all); /* once, of all of them */
+        bool is_sum = a == r->all; /* of what it has, most is told of single processes */
+        bool with_time = r->has_time && (is_sum || !r->all); /* once, of all of them */
         int x;
 
-        x = findings_make(&(struct finding_source){.q = r->q,
-                                                   .names = r->names,
-                                                   .answer = a,
-                                                   .whole = whole,
-                                                   .complete_stacks_pct =
-                                                           percent(whole->n_complete_stacks,
-                                                                   whole->n_allocs),
-                                                   .request = &base,
-                                                   .is_windowed = report_is_windowed(r),
-                                                   .cpu = with_time ? &r->cpu : NULL,
-                                                   .blocked = with_time ? &r->blocked : NULL},
-                          ret, reterr);
+        r->looked_into = a->scope.process;
+        x = findings_make(
+                &(struct finding_source){.q = r->q,
+                                         .found = is_sum || !r->options->found ? NULL : pass_on,
+                                         .found_ctx = r,
+                                         .names = r->names,
+                                         .answer = a,
+                                         .whole = whole,
+                                         .complete_stacks_pct =
+                                                 percent(whole->n_complete_stacks, whole->n_allocs),
+                                         .request = &base,
+                                         .is_windowed = report_is_windowed(r),
+                                         .cpu = with_time ? &r->cpu : NULL,
+                                         .blocked = with_time ? &r->blocked : NULL},
+                ret, reterr);
         request_done(&base);
         return x;
 }
@@ -207,7 +223,7 @@ static int find_in_all(struct report *r, struct err *reterr) {
         uint32_t processes[HOLDERS_MAX];
         size_t n = holders_of(r->q, r->all, processes);
         struct findings_parts crowd = {.q = r->q};
-        int x = find_in(r, r->all, &r->all->totals, NULL, &crowd.together, reterr);
+        int x = 0;
 
         for (size_t i = 0; i < n && x >= 0; i++) {
                 x = find_in_process(r, processes[i], &crowd.parts[crowd.n].found, reterr);
@@ -216,6 +232,8 @@ static int find_in_all(struct report *r, struct err *reterr) {
                 crowd.parts[crowd.n].is_heir = is_heir(r->all, processes[i]);
                 crowd.parts[crowd.n++].process = processes[i];
         }
+        if (x >= 0)
+                x = find_in(r, r->all, &r->all->totals, NULL, &crowd.together, reterr);
         if (x >= 0)
                 r->findings = findings_join(&crowd);
         else

@@ -34,6 +34,7 @@ struct report {
         struct names *names; /* the caller's */
         struct frame_names frames;
         struct query_scope scope; /* as answered: see query_answer */
+        uint32_t looked_into;     /* the process that findings are looked for in */
         enum query_metric metric;
         struct query_answer *answer;
         const struct query_answer *

@@ -210,6 +210,11 @@ static enum MHD_Result reply_progress(struct exchange *x) {
         json_put_string(&j, "state", states[p.state]);
         json_put_uint(&j, "done", p.done);
         json_put_uint(&j, "total", p.total);
+        json_key(&j, "parts");
+        json_array(&j);
+        json_values(&j, str_text(&p.parts));
+        json_end(&j);
+        str_done(&p.parts);
         json_put_uint(&j, "questions_waiting", p.n_waiting);
         json_put_uint(&j, "questions_answering", p.n_answering);
         json_put_uint(&j, "answered", p.n_answered);

@@ -57,11 +57,25 @@ static bool question_goes_on(void *ctx, uint64_t done, uint64_t total) {
         return !questions_is_gone(q->fd);
 }
 
+/* One that is larger than what is left of the room is not told before the answer is. */
+static void question_part(void *ctx, const char *json) {
+        struct question *q = ctx;
+
+        pthread_mutex_lock(&q->among->lock);
+        if (q->parts.n + 1 + strlen(json) <= QUESTIONS_MAX_PARTS_BYTES) {
+                if (q->parts.n)
+                        str_add(&q->parts, ",");
+                str_add(&q->parts, json);
+        }
+        pthread_mutex_unlock(&q->among->lock);
+}
+
 static void question_answer(struct questions *qs, size_t seat, struct question *q) {
         struct responder_question asked = {.name = q->name,
                                            .keys = q->keys,
                                            .deadline_ns = q->deadline_ns,
                                            .progress = question_goes_on,
+                                           .part = question_part,
                                            .ctx = q};
 
         if (clock_now_ns() > q->deadline_ns)
@@ -133,6 +147,7 @@ static void *seat_main(void *ctx) {
                 pthread_mutex_lock(&qs->lock);
                 count(qs, q);
                 qs->seats[seat.idx] = NULL;
+                str_done(&q->parts);
                 qs->n_answering--;
                 is_idle = qs->n_answering == 0 && !qs->first;
                 pthread_cond_broadcast(&qs->changed);
@@ -262,6 +277,7 @@ struct questions_progress questions_progress(struct questions *qs, const char *i
                 p.state = waits ? QUESTION_WAITS : QUESTION_ANSWERED_NOW;
                 p.done = atomic_load_explicit(&q->done, memory_order_relaxed);
                 p.total = atomic_load_explicit(&q->total, memory_order_relaxed);
+                str_addn(&p.parts, q->parts.bytes, q->parts.n);
         }
         p.n_waiting = qs->n_waiting;
         p.n_answering = qs->n_answering;

@@ -11,7 +11,8 @@
 
 enum {
         QUESTIONS_MAX_WAITING = 16,
-        QUESTIONS_TIME_S = 60, /* from asking to the answer */
+        QUESTIONS_TIME_S = 60,                /* from asking to the answer */
+        QUESTIONS_MAX_PARTS_BYTES = 64 << 10, /* of one that is being answered, told before it is */
 };
 
 struct questions;
@@ -38,6 +39,7 @@ struct question {
         uint64_t deadline_ns, looked_ns;
         _Atomic uint64_t done,
                 total; /* written by its seat, read by whoever asks for progress: relaxed, nothing hangs on it */
+        struct str parts; /* JSON values, with commas between them; with the queue's lock */
 };
 
 struct questions *questions_new(const struct responder *responder, struct err *reterr);
@@ -58,6 +60,8 @@ struct questions_progress {
         uint64_t done, total;
         unsigned n_waiting, n_answering;          /* now */
         uint64_t n_answered, n_cancelled, n_late; /* ever */
+        struct str
+                parts; /* what is known of the answer: JSON values with commas between them; the caller's */
 };
 /* Of one of them, and of all; id may be "". */
 struct questions_progress questions_progress(struct questions *qs, const char *id);

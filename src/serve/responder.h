@@ -19,7 +19,9 @@ struct responder_question {
         uint64_t deadline_ns;
         /* Called now and then while it is answered; false: stop, -ECANCELED. */
         bool (*progress)(void *ctx, uint64_t done, uint64_t total);
-        void *ctx;
+        /* What of the answer is known before all of it is: a JSON value. */
+        void (*part)(void *ctx, const char *json);
+        void *ctx; /* of both */
 };
 
 struct responder {

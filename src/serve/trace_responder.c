@@ -113,9 +113,11 @@ static int responder_answer(void *ctx, size_t seat, const struct responder_quest
         if (!out)
                 return -ENOMEM;
         asker_set_progress(k, answer_stream_progress, &stream);
+        asker_set_part(k, q->part, q->ctx);
         asker_set_deadline(k, q->deadline_ns);
         r = answer(k, q->name, q->keys, strlen(q->keys), out, reterr);
         asker_set_progress(k, NULL, NULL);
+        asker_set_part(k, NULL, NULL);
         return answer_stream_close(&stream, out, r, to, reterr);
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "finding/finding.h"
 #include "request/request.h"
 
 enum {
@@ -22,6 +23,9 @@ struct show_options {
         bool is_brief; /* of a summary as JSON: without what takes long, which is null or empty */
         const struct request_resolved
                 *resolved; /* what that means for the trace, once it is open */
+        finding_fn
+                found; /* called with each finding of a summary when it is found; NULL: nobody waits */
+        void *found_ctx;
 };
 #define SHOW_OPTIONS_DEFAULT ((struct show_options){.request = &request_default})
 

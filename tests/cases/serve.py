@@ -2,6 +2,7 @@
 """The server as its enemies see it, with answers that are made up (src/serve/testing): tokens, hosts, methods, bodies, crowds, slow
 readers and writers, questions that nobody waits for any more."""
 
+import json
 import os
 import re
 import socket
@@ -177,6 +178,19 @@ def test_a_client_that_goes_stops_its_question(t):
     p = s.wait_for(lambda p: p["cancelled"] == 1)
     in_time(time.monotonic() - begin, 1, "until it was stopped")
     assert p["questions_answering"] == 0, p
+    finish(s)
+
+
+def test_what_is_known_of_an_answer_is_told_before_it(t):
+    s = serve(t)
+    for n, is_all in ((3, True), (100_000, False)):
+        c = s.connect()
+        c.sendall(s.head(f"/api/1/slow?ms=60000&parts={n}&id=mine{n}"))
+        parts = s.wait_for(lambda p: p["total"] == 60000, f"mine{n}")["parts"]
+        assert parts == [{"part": i} for i in range(len(parts))] and (len(parts) == n) == is_all, parts[-1]
+        assert len(json.dumps(parts)) < 100_000, "bounded"
+        c.close()
+    assert s.wait_for(lambda p: p["cancelled"] == 2)["parts"] == []
     finish(s)
 
 

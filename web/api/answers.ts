@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One check for each answer of docs/http-api.md; the types of the page come from them, and so does what the tests of the server hold its answers against.
-import { literal, nullable, number, object, string, Unfit, type Check, type Checked } from "./check";
+import { array, literal, nullable, number, object, string, Unfit, type Check, type Checked } from "./check";
 import { bill } from "./bill";
 import { detail } from "./detail";
 import { diff } from "./diff";
@@ -10,7 +10,7 @@ import { found } from "./found";
 import { heap } from "./heap";
 import { heat } from "./heat";
 import { holders, neighbours } from "./holders";
-import { report } from "./report";
+import { early, report } from "./report";
 import { sql, sqlSchema } from "./rows";
 import { source } from "./source";
 import { table } from "./table";
@@ -19,7 +19,7 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 import { trace } from "./trace";
 
-export const progress = object({ schema: literal("silt.progress/1"), state: literal("unknown", "waiting", "answering"), done: number, total: number });
+export const progress = object({ schema: literal("silt.progress/1"), state: literal("unknown", "waiting", "answering"), done: number, total: number, parts: array(early) });
 export type Progress = Checked<typeof progress>;
 
 export const error = object({ schema: literal("silt.error/1"), error: string, key: nullable(string), fix: nullable(string) });

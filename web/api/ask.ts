@@ -2,6 +2,7 @@
 // What a view is given: `state` says what is chosen, `ask` answers questions and makes choices. Two sources answer: http.ts and file.ts.
 import type { Change, Keys, State } from "../model/state";
 import type { AnswerName, Answers } from "./answers";
+import type { Early } from "./report";
 import type { Trace } from "./trace";
 
 /** One sentence, and what may be done about it. */
@@ -17,9 +18,12 @@ export class Refused extends Error {
   }
 }
 
+/** How far an answer is, from 0 to 1, null where that is not known; and what of it is known already, in the order in which it was found. */
+export type OnProgress = (share: number | null, parts: readonly Early[]) => void;
+
 export interface Source {
-  /** Rejects with Refused, or with an AbortError once `signal` is aborted. `onProgress`: from 0 to 1, if it takes longer than 300 ms. */
-  answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: (share: number) => void): Promise<Answers[N]>;
+  /** Rejects with Refused, or with an AbortError once `signal` is aborted. `onProgress`: if it takes longer than 300 ms. */
+  answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: OnProgress): Promise<Answers[N]>;
   /** Written into a file: only what is in it can be answered. */
   readonly isFile: boolean;
   /** What a file was written for: its fixed keys hold in every answer. */

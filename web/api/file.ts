@@ -137,7 +137,7 @@ export function fileSource(data: FileData): Source {
 
 function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "trace") return traceFrom(data);
-  if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0 };
+  if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0, parts: [] };
   if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
   if (name === "bill" || name === "heap") return momentFrom(data, name, keys);

@@ -2,7 +2,7 @@
 // Answers of `silt view`: docs/http-api.md.
 import { toQuery, type Keys } from "../model/state";
 import { addressOf, checkAnswer, error as errorCheck, type AnswerName, type Answers } from "./answers";
-import { Refused, type Source } from "./ask";
+import { Refused, type OnProgress, type Source } from "./ask";
 import { Unfit } from "./check";
 
 const PROGRESS_AFTER_MS = 300;
@@ -43,15 +43,15 @@ async function fetchJson(address: string, signal: AbortSignal): Promise<unknown>
 }
 
 /** Asks how far a question is until it is answered. */
-function watch(base: string, id: string, signal: AbortSignal, onProgress: (share: number) => void): () => void {
+function watch(base: string, id: string, signal: AbortSignal, onProgress: OnProgress): () => void {
   let timer = setTimeout(look, PROGRESS_AFTER_MS);
   let isOver = false;
   function look(): void {
     fetchJson(`${base}progress?id=${id}`, signal).then(
       (body) => {
         if (isOver) return;
-        const { done, total } = checkAnswer("progress", body);
-        if (total > 0) onProgress(Math.min(1, done / total));
+        const { done, total, parts } = checkAnswer("progress", body);
+        if (total > 0 || parts.length > 0) onProgress(total > 0 ? Math.min(1, done / total) : null, parts);
         timer = setTimeout(look, PROGRESS_EVERY_MS);
       },
       () => undefined, // it was answered meanwhile
@@ -66,7 +66,7 @@ function watch(base: string, id: string, signal: AbortSignal, onProgress: (share
 export function httpSource(base = "api/1/"): Source {
   return {
     isFile: false,
-    async answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: (share: number) => void): Promise<Answers[N]> {
+    async answer<N extends AnswerName>(name: N, keys: Keys, signal: AbortSignal, onProgress?: OnProgress): Promise<Answers[N]> {
       const id = `${ownId}${++lastId}`;
       const query = toQuery(onProgress ? [...keys, ["id", id]] : keys);
       const stop = onProgress ? watch(base, id, signal, onProgress) : () => undefined;

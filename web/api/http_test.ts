@@ -81,10 +81,15 @@ test("a question that is superseded is cancelled, and is no error", async () => 
   served.restore();
 });
 
-test("a question that takes long says how far it is, by its own id", async () => {
-  const served = serve((address) => (address.includes("progress") ? { body: { schema: "silt.progress/1", id: "a1", state: "answering", done: 32, total: 80, questions_waiting: 0, questions_answering: 1, answered: 3, cancelled: 0, late: 0 } } : { body: madeUp("trace", []), after_ms: 700 }));
-  const shares: number[] = [];
-  await httpSource().answer("trace", [], new AbortController().signal, (share) => shares.push(share));
+const EARLY = { kind: "growing", severity: "problem", function: "open_session", text: "open_session: 3 blocks." };
+
+test("a question that takes long says how far it is and what is known already, by its own id", async () => {
+  const served = serve((address) => (address.includes("progress") ? { body: { schema: "silt.progress/1", id: "a1", state: "answering", done: 32, total: 80, parts: [EARLY], questions_waiting: 0, questions_answering: 1, answered: 3, cancelled: 0, late: 0 } } : { body: madeUp("trace", []), after_ms: 700 }));
+  const shares: (number | null)[] = [];
+  await httpSource().answer("trace", [], new AbortController().signal, (share, parts) => {
+    shares.push(share);
+    assert.deepEqual(parts, [EARLY]);
+  });
   const progress = served.asked.filter((address) => address.includes("progress"));
   const own = /id=([a-z0-9]+)/.exec(served.asked[0]);
   assert.ok(own && progress.length >= 1 && progress.length <= 3, served.asked.join(" "));

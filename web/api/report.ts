@@ -13,6 +13,10 @@ export type Totals = Checked<typeof totals>;
 const site = object({ site: optional(number), bytes: number, blocks: known, allocations: known, stack });
 export type ReportSite = Checked<typeof site>;
 
+/** A finding while others are still looked for. */
+export const early = object({ kind: string, severity: literal("problem", "worth-knowing", "note"), function: string, text: string });
+export type Early = Checked<typeof early>;
+
 const finding = object({
   kind: string, severity: literal("problem", "worth-knowing", "note"), text: string, bytes: number, process: optional(string),
   next: string, next_view: optional(nullable(string)), next_request: optional(nullable(string)),

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { toQuery, type Keys } from "../model/state";
 import type { AnswerName, Answers } from "./answers";
 import { Refused, type Ask } from "./ask";
+import type { Early } from "./report";
 
 export interface Answered<T> {
   /** The latest answer; while another is on its way, the one before. */
@@ -13,7 +14,11 @@ export interface Answered<T> {
   readonly isStale: boolean;
   /** How far it is, from 0 to 1; null: not known, or it took no time yet. */
   readonly progress: number | null;
+  /** What of an answer on its way is known already, unless the one before is of the same question and the recording has only grown. */
+  readonly parts: readonly Early[];
 }
+
+const NOTHING_YET: Pick<Answered<unknown>, "progress" | "parts"> = { progress: null, parts: [] };
 
 /** What is said of an answer: of one before, as it was said then; nothing over a refusal. */
 export function useSaid<T>(of: Pick<Answered<T>, "answer" | "error" | "isStale">, say: (answer: T) => string | null): string | null {
@@ -23,8 +28,8 @@ export function useSaid<T>(of: Pick<Answered<T>, "answer" | "error" | "isStale">
   return said.current;
 }
 
-/** `of`: what was asked. */
-type Shown<T> = Answered<T> & { readonly of: string };
+/** `of`: what was asked; `answerOf`: what the answer is of, whatever the recording's length. */
+type Shown<T> = Answered<T> & { readonly of: string; readonly answerOf: string | null };
 
 /** While somebody drags, a question under way has so long to end before the latest takes its place. */
 const PATIENCE_MS = 250;
@@ -42,7 +47,7 @@ export type Answering = Pick<Ask, "answer" | "version" | "isDragging">;
 
 /** keys null: nothing is asked. isTurn false: others come first, and until then what is shown is that of before. */
 export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: Keys | null, isTurn = true): Answered<Answers[N]> {
-  const [shown, show] = useState<Shown<Answers[N]>>({ answer: null, error: null, isStale: keys !== null, progress: null, of: "" });
+  const [shown, show] = useState<Shown<Answers[N]>>({ answer: null, error: null, isStale: keys !== null, ...NOTHING_YET, of: "", answerOf: null });
   const lane = useRef<Lane>({ controller: null, waiting: null, began_ms: 0, timer: undefined });
   const query = keys === null ? null : toQuery(keys);
   const current = `${name}?${query ?? ""}#${ask.version}`;
@@ -54,7 +59,7 @@ export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: K
       if (keys === null) {
         l.controller?.abort();
         l.controller = null;
-        show({ answer: null, error: null, isStale: false, progress: null, of: current });
+        show({ answer: null, error: null, isStale: false, ...NOTHING_YET, of: current, answerOf: null });
         return;
       }
       l.controller?.abort();
@@ -62,21 +67,21 @@ export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: K
       l.controller = controller;
       l.waiting = null;
       l.began_ms = performance.now();
-      show((was) => ({ ...was, isStale: true, progress: null, of: current }));
+      show((was) => ({ ...was, isStale: true, ...NOTHING_YET, of: current }));
       const isCurrent = (): boolean => l.controller === controller;
       const end = (): void => {
         if (!isCurrent()) return;
         l.controller = null;
         l.waiting?.();
       };
-      ask.answer(name, keys, controller.signal, (share) => isCurrent() && show((was) => ({ ...was, progress: share }))).then(
+      ask.answer(name, keys, controller.signal, (share, parts) => isCurrent() && show((was) => ({ ...was, progress: share, parts: was.answerOf === query ? NOTHING_YET.parts : parts }))).then(
         (answer) => {
-          if (isCurrent()) show({ answer, error: null, isStale: l.waiting !== null, progress: null, of: current });
+          if (isCurrent()) show({ answer, error: null, isStale: l.waiting !== null, ...NOTHING_YET, of: current, answerOf: query });
           end();
         },
         (error: unknown) => {
           if (isCurrent() && !controller.signal.aborted)
-            show((was) => ({ answer: was.answer, error: error instanceof Refused ? error : new Refused(String(error)), isStale: false, progress: null, of: current }));
+            show((was) => ({ ...was, error: error instanceof Refused ? error : new Refused(String(error)), isStale: false, ...NOTHING_YET, of: current }));
           end();
         },
       );
@@ -85,7 +90,7 @@ export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: K
       clearTimeout(l.timer);
       l.controller?.abort();
       l.controller = l.waiting = null;
-      show((was) => ({ ...was, isStale: true, progress: null }));
+      show((was) => ({ ...was, isStale: true, ...NOTHING_YET }));
     } else if (ask.isDragging && l.controller) {
       l.waiting = begin;
       clearTimeout(l.timer);
@@ -102,5 +107,5 @@ export function useAnswer<N extends AnswerName>(ask: Answering, name: N, keys: K
     [],
   );
   // Whoever waits for its turn learns at once that others are asked anew.
-  return shown.of === current ? shown : { ...shown, isStale: query !== null, progress: null };
+  return shown.of === current ? shown : { ...shown, isStale: query !== null, ...NOTHING_YET };
 }

@@ -2,7 +2,7 @@
 // The report's headline, what was found, and where memory went: the first look.
 import type { ViewProps } from "../api/ask";
 import type { Lifetimes, Sizes } from "../api/common";
-import type { Finding, Report } from "../api/report";
+import type { Early, Finding, Report } from "../api/report";
 import { totals as totalsCheck } from "../api/shapes";
 import type { Table } from "../api/table";
 import { useAnswer, type Answered } from "../api/use";
@@ -56,8 +56,10 @@ export function OverviewView({ state, ask }: ViewProps) {
   );
 }
 
+/** What is found while others are looked for stands in that order; the answer has them by weight. */
 function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
-  const findings = of.answer?.findings;
+  const isEarly = of.isStale && of.parts.length > 0;
+  const findings = isEarly ? null : of.answer?.findings;
   return (
     <div class={of.isStale && findings ? "findings is-stale" : "findings"} aria-busy={of.isStale}>
       {of.isStale && (
@@ -66,6 +68,7 @@ function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
           <ProgressLine share={of.progress} />
         </>
       )}
+      {isEarly && <div class="cards">{of.parts.map((finding, i) => <EarlyCard key={`${finding.kind} ${i}`} finding={finding} />)}</div>}
       {findings && findings.length > 0 && (
         <div class="cards">
           {findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
@@ -89,23 +92,35 @@ function Headline({ text }: { text: string }) {
 }
 
 /** "Session::open: 31.2 MiB …": the subject stands out. */
-function splitSubject(finding: Finding): readonly [subject: string, rest: string] {
+function splitSubject(finding: Early): readonly [subject: string, rest: string] {
   const { text, function: name } = finding;
   return name && text.startsWith(name) && text.startsWith(":", name.length) ? [name, text.slice(name.length + 1).trim()] : ["", text];
+}
+
+function CardHead({ finding }: { finding: Early }) {
+  const [subject, rest] = splitSubject(finding);
+  return (
+    <>
+      <h2 class="card-kind">{SEVERITY[finding.severity]}</h2>
+      {subject && <p class="card-subject mono" title={visible(subject)}><Name text={visible(subject)} /></p>}
+      <p class="card-text">{visible(rest)}</p>
+    </>
+  );
+}
+
+function EarlyCard({ finding }: { finding: Early }) {
+  return <article class={`card is-${finding.severity}`}><CardHead finding={finding} /></article>;
 }
 
 function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
   const next = stepOf(finding);
   const step = next && (!ask.isFile || fileCan(next.change)) ? next : null;
-  const [subject, rest] = splitSubject(finding);
   const site = ask.isFile ? undefined : finding.site?.site; // a file knows the whole timeline alone
   const history = useAnswer(ask, "timeline", site ? [...question(state, { by: null, columns: CARD_COLUMNS, coarse: true }), ["site", String(site)]] : null);
   const line = history.answer?.live_bytes ?? [];
   return (
     <article class={`card is-${finding.severity}`}>
-      <h2 class="card-kind">{SEVERITY[finding.severity]}</h2>
-      {subject && <p class="card-subject mono" title={visible(subject)}><Name text={visible(subject)} /></p>}
-      <p class="card-text">{visible(rest)}</p>
+      <CardHead finding={finding} />
       {finding.held_by && <p class="card-text quiet">held by {visible(finding.held_by)}</p>}
       <div class="card-foot">
         <span class="card-chart">

@@ -25,6 +25,13 @@
 
 enum { N_ROUNDS = 12 };
 
+/* A finding when it was found. */
+struct passed_on {
+        const char *kind;
+        enum finding_severity severity;
+        char *text;
+};
+
 /* A server: a table of entries that are replaced one by one, a request with scratch memory, and what a test adds. */
 struct world {
         uint64_t random;
@@ -36,6 +43,7 @@ struct world {
         struct query *q;
         struct query_answer *answer;
         struct findings *found;
+        VEC(struct passed_on) passed_on;
 };
 
 static inline uint64_t draw(struct world *w, uint64_t from, uint64_t to) {
@@ -100,6 +108,31 @@ static inline void step(struct world *w) {
         fabric_wait(w->f, w->step_us);
 }
 
+/* What was told before all was known. */
+static inline void pass_on(void *ctx, const struct finding *x) {
+        struct world *w = ctx;
+        struct passed_on p = {x->kind, x->severity, strdup(x->text)};
+
+        assert_non_null(p.text);
+        assert_true(x->text[0]);
+        vec_push(&w->passed_on, p);
+}
+
+/* Whoever waits for each gets all of those that are told in the end; their texts may have become longer, behind the first sentence's end. */
+static inline void check_passed_on(struct world *w) {
+        for (size_t i = 0; i < w->found->n; i++) {
+                const struct finding *x = &w->found->items[i];
+                size_t k = 0;
+
+                while (k < w->passed_on.n && (strcmp(w->passed_on.items[k].kind, x->kind) != 0 ||
+                                              w->passed_on.items[k].severity != x->severity ||
+                                              strncmp(w->passed_on.items[k].text, x->text,
+                                                      strlen(w->passed_on.items[k].text) - 1) != 0))
+                        k++;
+                assert_true(k < w->passed_on.n);
+        }
+}
+
 static inline void end(struct world *w) {
         struct query_scope scope;
         struct err err = {0};
@@ -112,9 +145,12 @@ static inline void end(struct world *w) {
                                                                 .names = query_names(w->q),
                                                                 .answer = w->answer,
                                                                 .whole = &w->answer->totals,
-                                                                .complete_stacks_pct = 100},
+                                                                .complete_stacks_pct = 100,
+                                                                .found = pass_on,
+                                                                .found_ctx = w},
                                        &w->found, &err),
                          0);
+        check_passed_on(w);
 }
 
 static inline void done(struct world *w) {
@@ -122,6 +158,9 @@ static inline void done(struct world *w) {
         query_answer_free(w->answer);
         w->q = query_free(w->q);
         vec_free(&w->table);
+        for (size_t i = 0; i < w->passed_on.n; i++)
+                free(w->passed_on.items[i].text);
+        vec_free(&w->passed_on);
 }
 
 /* ---- expectations ---------------------------------------------------------------------------- */

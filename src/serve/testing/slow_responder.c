@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers, by name: `echo` the keys, as text; `slow` after as many milliseconds as the keys are (ms=N), asking all the while whether
- * to go on; `big` N MiB; `wrong`, `gone`, `broken` errors; `trace` the version. */
+ * to go on, and telling so many parts of its answer first (parts=N); `big` N MiB; `wrong`, `gone`, `broken` errors; `trace` the version. */
 #include "serve/testing/slow_responder.h"
 
 #include <errno.h>
@@ -37,9 +37,19 @@ static uint64_t number(const struct responder_question *q, const char *key) {
         return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
+static void tell_part(const struct responder_question *q, uint64_t i) {
+        struct str part = {0};
+
+        str_addf(&part, "{\"part\": %llu}", (unsigned long long)i);
+        q->part(q->ctx, str_text(&part));
+        str_done(&part);
+}
+
 static int be_slow(const struct responder_question *q, struct str *to, struct err *reterr) {
         uint64_t begin = clock_now_ns(), ms = number(q, "ms="), passed;
 
+        for (uint64_t i = 0; i < number(q, "parts="); i++)
+                tell_part(q, i);
         while ((passed = (clock_now_ns() - begin) / 1000000) < ms) {
                 poll(NULL, 0, 1);
                 if (!q->progress(q->ctx, passed, ms))
