@@ -38,6 +38,7 @@ struct attached {
         struct run_options options;
         struct attach attach;
         bool is_replaced;         /* the process has become another program */
+        bool is_ended;            /* by a signal to silt, which is taken once */
         int signal_fd, target_fd; /* signals to silt; of the process, -1: none */
         int policy_before;
         bool is_recording;
@@ -110,15 +111,16 @@ static void attached_tell_replaced(struct attached *a) {
                 (int)a->supervisor.target, m.program);
 }
 
-/* Whether the signal means that, and not the end. */
-static bool attached_takes_graph(struct attached *a) {
+/* Takes the signals that came: is_ended, or a graph is wanted. */
+static void attached_hear_signals(struct attached *a) {
         struct signalfd_siginfo info;
 
-        if (read(a->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info) ||
-            (int)info.ssi_signo != a->supervisor.options->graph_signal)
-                return false;
-        supervisor_want_graph(&a->supervisor);
-        return true;
+        while (read(a->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+                if ((int)info.ssi_signo == a->supervisor.options->graph_signal)
+                        supervisor_want_graph(&a->supervisor);
+                else
+                        a->is_ended = true;
+        }
 }
 
 /* Until somebody ends silt, the recorder says that it is done, or it or the process is gone. */
@@ -130,12 +132,14 @@ static void attached_wait(struct attached *a) {
         struct control_message m;
 
         for (;;) {
-                if (poll(fds, a->target_fd >= 0 ? 3 : 2, ATTACHED_LOOK_MS) < 0 && errno != EINTR)
+                int n = poll(fds, a->target_fd >= 0 ? 3 : 2, ATTACHED_LOOK_MS);
+
+                if (n < 0 && errno != EINTR)
                         return;
-                if ((fds[0].revents && !attached_takes_graph(a)) || attached_target_is_gone(a) ||
-                    attached_is_replaced(a))
+                attached_hear_signals(a);
+                if (a->is_ended || attached_target_is_gone(a) || attached_is_replaced(a))
                         return;
-                if (!fds[1].revents)
+                if (n <= 0 || !fds[1].revents)
                         continue;
                 if (!supervisor_hear(f, &m)) {
                         supervisor_reap_recorder(f, true);
@@ -226,13 +230,17 @@ static void attached_await_children(struct attached *a) {
         struct supervisor *f = &a->supervisor;
 
         while (f->summary.kind != CONTROL_FINISHED) {
-                if (poll(fds, 2, -1) < 0 && errno != EINTR)
-                        return;
-                if (fds[0].revents && !attached_takes_graph(a)) {
+                int n;
+
+                attached_hear_signals(a);
+                if (a->is_ended) {
                         (void)!send(f->control_fd, &stop, sizeof(stop), MSG_NOSIGNAL);
                         return;
                 }
-                if (!fds[1].revents)
+                n = poll(fds, 2, -1);
+                if (n < 0 && errno != EINTR)
+                        return;
+                if (n <= 0 || !fds[1].revents)
                         continue;
                 if (!supervisor_hear(f, &m))
                         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heir MS: at a byte on its input it forks and is gone; the child, which has not run for MS milliseconds then, makes 1,000 allocations, sleeps, and makes
- * 1,000 more. With MS "never" it makes a child without a word, which allocates nothing and ends by itself. */
+ * 1,000 more. With MS "never" it makes a child without a word, which allocates nothing and ends by itself; with "stay" one that says when it made 1,000
+ * allocations, and stays. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,10 @@ int main(int argc, char **argv) {
                 _exit(0);
         }
         work();
+        if (argc > 1 && !strcmp(argv[1], "stay")) {
+                (void)!write(1, "worked\n", 7);
+                pause();
+        }
         usleep(300000);
         work();
         return 0;
