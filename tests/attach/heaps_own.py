@@ -10,9 +10,9 @@ from harness.process import run
 def read_itself(t, name, archive, *flags):
     """To the byte what its jemalloc says, or what it knows to be alive."""
     source = os.path.relpath(os.path.join(t.context.tests_dir, "..", "src"), t.context.attached.source_dir)
-    own = [name + ".c", "memory.c", *(["jemalloc_tables.c", "jemalloc_pages.c"] if name == "jemalloc" else [])]
+    own = [name + ".c", "layouts.c", "memory.c", *(["jemalloc_tables.c", "jemalloc_pages.c"] if name == "jemalloc" else [])]
     parts = [f"{source}/attach/{part}" for part in own]
-    flags = [*flags, "-I", os.path.join(t.context.tests_dir, "..", "src"), "-D_GNU_SOURCE", "-DOWN", "-Wno-missing-field-initializers"]
+    flags = [*flags, "-I", os.path.join(t.context.tests_dir, "..", "src"), "-I", os.path.join(t.context.build_dir, "src"), "-D_GNU_SOURCE", "-DOWN", "-Wno-missing-field-initializers"]
     program = t.context.attached.build(f"heaps_own_{name}", ["heaps.c", *parts], flags=flags, link=[archive, "-lm", "-ldl", "-lpthread"])
     for n_threads in ("0", "4"):
         r = run([*(t.context.runner or "").split(), program, n_threads])
