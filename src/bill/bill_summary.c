@@ -13,6 +13,7 @@ struct summary {
         struct bill bill;
         struct bill_keys keys;
         uint64_t time_ns;
+        size_t n_moments; /* looked at */
         bool has_bill;
 };
 
@@ -25,6 +26,7 @@ static void gather(struct summary *x, struct query *q, struct names *names, uint
         if (bill_series_read(&series, q, process, &unsaid) >= 0 && series.points.n) {
                 bill_find_highest(&series, q, 0, UINT64_MAX, &moment);
                 x->time_ns = moment.time_ns;
+                x->n_moments = series.points.n;
                 x->has_bill = moment.points.n > 0 &&
                               bill_make(&x->bill, q, &x->keys, &series, &moment, &unsaid) >= 0;
         }
@@ -68,19 +70,29 @@ static void add_part_words(const struct summary *x, enum bill_kind k, bool utf8,
         }
 }
 
+/* Between two looks there may have been more, which nobody knows the parts of. */
+static void print_heading(const struct style *s, const struct summary *x) {
+        struct unit_text at, all, n;
+
+        unit_bytes(&all, x->bill.resident_bytes);
+        unit_duration(&at, x->time_ns);
+        if (x->n_moments == 1)
+                style_heading(s, "Resident memory: %s after %s, looked at once", all.s, at.s);
+        else
+                style_heading(s, "Resident memory: %s after %s, the most of %s looks", all.s, at.s,
+                              unit_count(&n, x->n_moments));
+}
+
 void bill_summary_print(const struct style *s, struct query *q, struct names *names,
                         uint32_t process, const char *path) {
         enum bill_kind kinds[BILL_N_KINDS];
         struct str text = {0};
-        struct unit_text at, all;
         struct summary x;
         int64_t rest;
 
         gather(&x, q, names, process);
         if (x.has_bill) {
-                style_heading(s, "Resident memory at its highest: %s after %s",
-                              unit_bytes(&all, x.bill.resident_bytes),
-                              unit_duration(&at, x.time_ns));
+                print_heading(s, &x);
                 sort_kinds(&x.bill, kinds);
                 rest = (int64_t)x.bill.resident_bytes;
                 for (unsigned i = 0; i + 1 < N_LINES && x.bill.parts[kinds[i]].bytes > 0; i++) {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "bill/bill.h"
+#include "bill/bill_summary.h"
 #include "bill/heap_picture.h"
 #include "bill/testing/bill_trace.h"
 
@@ -54,6 +55,25 @@ static void test_highest(void **state) {
         has(text, "36.0 MiB were resident: 28.0 MiB are free");
         has(text, "not accounted for");
         free(text);
+}
+
+/* In a report: of the looks the one with most, which is not all that was ever resident. */
+static void test_summary(void **state) {
+        struct query *q;
+        struct err err = {0};
+        struct style s;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+
+        (void)state;
+        assert_int_equal(query_open(path, &q, &err), 0);
+        style_init(&s, out);
+        bill_summary_print(&s, q, query_names(q), QUERY_ALL, path);
+        fclose(out);
+        has(text, "Resident memory: 36.0 MiB after 1 s, the most of 8 looks");
+        free(text);
+        query_free(q);
 }
 
 static void test_fragmented(void **state) {
@@ -134,9 +154,8 @@ static void test_pictures(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_highest),
-                cmocka_unit_test(test_fragmented),
-                cmocka_unit_test(test_json_adds_up),
+                cmocka_unit_test(test_highest),    cmocka_unit_test(test_summary),
+                cmocka_unit_test(test_fragmented), cmocka_unit_test(test_json_adds_up),
                 cmocka_unit_test(test_pictures),
         };
 
