@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as a layout: what is taken has offsets inside of what they are offsets of.
  *
+ * seeds: src/attach/layouts_seeds
+ *
  * covers: src/attach/layouts.c */
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/layouts.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Those that silt comes with, and a folder of the user's that is not there. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+        setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+        if (layouts_known()->n_jemalloc == 0)
+                abort();
+        return 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         static struct layouts l;
