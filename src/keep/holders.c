@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "keep/high_graph.h"
 #include "keep/holders_write.h"
-#include "query/search_pattern.h"
+#include "query/path_search.h"
 #include "show/opened.h"
 
 /* Which of a site's blocks are enough of it to grow as it does. */
@@ -16,49 +17,46 @@
 
 /* ---- why -------------------------------------------------------------------------------------------------- */
 
-struct matching {
-        struct pattern *pattern;
-        bool is_found;
-};
-
-static bool frame_matches(void *ctx, const struct query_frame *f) {
-        struct matching *m = ctx;
-
-        m->is_found = f->function[0] && !f->guess && pattern_matches(m->pattern, f->function);
-        return !m->is_found;
-}
-
-/* Anything on the call path counts. */
-static int find_wanted(const struct holders *h, bool *wanted, bool *ret_any, struct err *reterr) {
+/* Anything on the call path counts, code without a name by its place. */
+static int find_wanted(const struct holders *h, struct query *q, const char *pattern, bool *wanted,
+                       bool *ret_any, struct err *reterr) {
         const struct reach_graph *g = &h->now.heap.graph;
-        _cleanup_(pattern_freep) struct pattern *p = NULL;
-        struct map known = {0}; /* stack → is it wanted? */
-        int r = pattern_new(h->options->why, &p, reterr);
+        _cleanup_(path_search_freep) struct path_search *search = NULL;
+        int r = path_search_new(q, pattern, &search, reterr);
 
-        for (uint32_t i = 0; r == 0 && i < g->n_blocks; i++) {
-                uint32_t stack = h->now.stacks[i];
-                struct matching m = {.pattern = p};
-                uint64_t *is_wanted;
-                bool is_new;
-
-                if (stack == REACH_NO_SITE)
+        if (r < 0)
+                return r;
+        path_search_with_labels(search);
+        for (uint32_t i = 0; i < g->n_blocks; i++) {
+                if (h->now.stacks[i] == REACH_NO_SITE)
                         continue;
-                is_wanted = map_put(&known, stack, 0, &is_new);
-                if (is_new) {
-                        query_each_frame(h->names.q, stack, frame_matches, &m);
-                        *is_wanted = m.is_found;
-                }
-                wanted[i] = *is_wanted;
+                r = path_search_has(search, h->now.stacks[i], reterr);
+                if (r < 0)
+                        return r;
+                wanted[i] = r > 0;
                 *ret_any |= wanted[i];
         }
-        map_done(&known);
-        return r == 0 ? pattern_check(p, reterr) : r;
+        return 0;
 }
 
-static int find_why(struct holders *h, struct err *reterr) {
+/* As a regular expression; one that nothing matches is taken to the letter, for names such as operator+ and places such as app+0x1234. */
+static int find_wanted_either(const struct holders *h, struct query *q, bool *wanted, bool *ret_any,
+                              struct err *reterr) {
+        struct str letters = {0};
+        int r = find_wanted(h, q, h->options->why, wanted, ret_any, reterr);
+
+        if (r == 0 && !*ret_any && !strstr(h->options->why, "\\E")) {
+                str_addf(&letters, "\\Q%s\\E", h->options->why);
+                r = find_wanted(h, q, str_text(&letters), wanted, ret_any, reterr);
+        }
+        str_done(&letters);
+        return r;
+}
+
+static int find_why(struct holders *h, struct query *q, struct err *reterr) {
         const struct reach_graph *g = &h->now.heap.graph;
         bool *wanted = calloc(MAX(g->n_blocks, 1u), sizeof(bool)), has_any = false;
-        int r = wanted ? find_wanted(h, wanted, &has_any, reterr) : -ENOMEM;
+        int r = wanted ? find_wanted_either(h, q, wanted, &has_any, reterr) : -ENOMEM;
 
         if (r == 0 && !h->now.heap.seqs)
                 r = err_set(
@@ -222,7 +220,7 @@ static int gather(struct holders *h, struct query *q, struct opened *old, struct
                 return r;
         find_site_growth(h, q, h->now.info.time_ns / 2, &h->site_growth[0]);
         find_site_growth(h, q, h->now.info.time_ns / 4 * 3, &h->site_growth[1]);
-        return h->options->why ? find_why(h, reterr) : 0;
+        return h->options->why ? find_why(h, q, reterr) : 0;
 }
 
 int holders_open_one(struct holders *h, struct query *q, size_t graph_idx, struct err *reterr) {
@@ -232,7 +230,7 @@ int holders_open_one(struct holders *h, struct query *q, size_t graph_idx, struc
         h->texts.has_lines = true;
         h->graph_idx = graph_idx;
         r = held_graph_open(&h->now, q, &h->names, graph_idx, &h->texts, reterr);
-        return r == 0 && h->options->why ? find_why(h, reterr) : r;
+        return r == 0 && h->options->why ? find_why(h, q, reterr) : r;
 }
 
 void holders_done(struct holders *h) {

@@ -217,6 +217,32 @@ def test_why(t):
     assert r.code == 2 and "no live block" in r.errors, r.errors
 
 
+NAMELESS = """#include <stdlib.h>
+static void *kept[100];
+__attribute__((noinline)) static void *make(int i) { return malloc(1000 + i); }
+int main(void) {
+        for (int i = 0; i < 100; i++)
+                kept[i] = make(i);
+        return kept[7] == NULL;
+}
+"""
+
+
+def test_why_of_code_without_a_name(t):
+    """By its place, as the answer itself shows it, or by a regular expression."""
+    program = t.path("nameless")
+    with open(program + ".c", "w") as f:
+        f.write(NAMELESS)
+    r = run(["gcc", "-O1", "-s", program + ".c", "-o", program])
+    assert r.code == 0, r.errors
+    r = t.silt.command("run", "--leaks", "-q", "-o", t.path("t.silt"), program)
+    assert r.code == 0, r.errors
+    place = re.search(r"allocated by (nameless\+0x[0-9a-f]+)", text_of(t))[1]
+    for wanted in (place, place.replace("+", r"\+")):
+        why = holders(t, "--why", wanted)["why"]
+        assert why["wanted"]["blocks"] == why["freed"]["blocks"] == 100, (wanted, why)
+
+
 def test_two_graphs_say_what_grew(t):
     with Program(t) as p:
         p.take_graph()
