@@ -178,6 +178,8 @@ static void test_brief(void **state) {
                 assert_non_null(strstr(brief.bytes, "\"findings\":null"));
                 assert_non_null(strstr(brief.bytes, "\"top\":[]"));
                 assert_non_null(strstr(brief.bytes, "\"quality\":null"));
+                assert_non_null(strstr(brief.bytes, "\"timeline\":[]"));
+                assert_non_null(strstr(brief.bytes, "\"sizes\":null,\"lifetimes\":null"));
                 n = (size_t)(strstr(whole.bytes, "\"quality\":") - whole.bytes);
                 assert_true(n > 100);
                 assert_memory_equal(whole.bytes, brief.bytes, n);

@@ -71,10 +71,12 @@ static void put_top(struct json *j, struct report *r) {
 
 static int put_timeline(struct json *j, const struct report *r, struct err *reterr) {
         struct query_column columns[REPORT_JSON_COLUMNS];
-        int x = query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, SHOW_MAX_EVENTS, columns,
-                               reterr);
+        bool is_told = !r->options->is_brief;
+        int x = is_told ? query_timeline(r->q, &r->scope, REPORT_JSON_COLUMNS, SHOW_MAX_EVENTS,
+                                         columns, reterr)
+                        : 0;
 
-        show_put_timeline(j, columns, x >= 0 ? REPORT_JSON_COLUMNS : 0);
+        show_put_timeline(j, columns, is_told && x >= 0 ? REPORT_JSON_COLUMNS : 0);
         return x;
 }
 
@@ -84,7 +86,8 @@ static int put_histogram(struct json *j, const struct report *r, const char *key
         int x;
 
         json_key(j, key);
-        if (!(kind == QUERY_SIZES ? report_counts_sizes(r) : report_counts_lifetimes(r))) {
+        if (r->options->is_brief ||
+            !(kind == QUERY_SIZES ? report_counts_sizes(r) : report_counts_lifetimes(r))) {
                 json_null(j);
                 return 0;
         }
