@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/macros.h"
@@ -18,6 +20,15 @@ int fs_open(const char *path, int flags, mode_t mode) {
         do
                 fd = open(path, flags | O_CLOEXEC, mode);
         while (fd < 0 && errno == EINTR);
+        return fd < 0 ? -errno : fd;
+}
+
+int fs_open_nameless(void) {
+        const char *folder = getenv("TMPDIR");
+        int fd = fs_open(folder && folder[0] ? folder : "/tmp", O_TMPFILE | O_RDWR, 0600);
+
+        if (fd < 0)
+                fd = memfd_create("silt", MFD_CLOEXEC);
         return fd < 0 ? -errno : fd;
 }
 

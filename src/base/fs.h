@@ -12,6 +12,9 @@ ssize_t fs_read_some(int fd, void *p, size_t size_bytes);   /* bytes, 0 at the e
 ssize_t fs_read_at(int fd, void *p, size_t size_bytes,
                    uint64_t off); /* as many as there are, or -errno */
 
+/* A file that is gone when it is closed, in TMPDIR; where that folder cannot have one, memory. fd or -errno. */
+int fs_open_nameless(void);
+
 /* The first cap-1 bytes of a small text file such as those of /proc, NUL-terminated; length or -errno. */
 ssize_t fs_read_text(const char *path, char *buf, size_t cap);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,15 +40,6 @@ int imported_files(const char *const *paths, size_t n_paths, int fd, struct impo
         return r;
 }
 
-/* A file that is gone when it is closed. Where the folder cannot have one, memory. */
-static int open_nameless(void) {
-        const char *folder = getenv("TMPDIR");
-        int fd = fs_open(folder && folder[0] ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-                         0600);
-
-        return fd >= 0 ? fd : memfd_create("silt-import", MFD_CLOEXEC);
-}
-
 static int make_trace(int fd, const char *path, struct err *reterr) {
         const char *const paths[] = {path};
         struct stat st;
@@ -59,9 +49,9 @@ static int make_trace(int fd, const char *path, struct err *reterr) {
                 return -ENOENT;
         if (fstat(fd, &st) == 0 && is_last(&st))
                 return fcntl(last.fd, F_DUPFD_CLOEXEC, 0);
-        made = open_nameless();
+        made = fs_open_nameless();
         if (made < 0)
-                return err_set_errno(reterr, -errno, "cannot make a trace of '%s'", path);
+                return err_set_errno(reterr, made, "cannot make a trace of '%s'", path);
         r = imported_files(paths, 1, made, NULL, reterr);
         if (r < 0) {
                 close(made);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/build_id.h"
 
+#include <gelf.h>
+#include <libelf.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/macros.h"
 
 static uint8_t hex_digit(char c) {
@@ -26,4 +29,52 @@ size_t build_id_parse(const char *text, uint8_t *ret, size_t cap) {
                 ret[i] = (uint8_t)(high << 4 | low);
         }
         return n;
+}
+
+enum { BUILD_ID_MAX_NOTES_BYTES = 4096 };
+
+/* Notes: length of the name, length of what it says, kind, and both, each to whole words. */
+static size_t find_note(const uint8_t *notes, size_t n, uint8_t *ret, size_t cap) {
+        size_t at = 0;
+
+        while (n - at >= 12) {
+                uint32_t head[3];
+                size_t name_at = at + 12, n_name, n_said;
+
+                memcpy(head, notes + at, sizeof(head));
+                n_name = (head[0] + 3ul) & ~3ul;
+                n_said = (head[1] + 3ul) & ~3ul;
+                if (n_name > n - name_at || n_said > n - name_at - n_name)
+                        return 0;
+                if (head[2] == NT_GNU_BUILD_ID && head[0] == 4 && head[1] && head[1] <= cap &&
+                    memcmp(notes + name_at, "GNU", 4) == 0) {
+                        memcpy(ret, notes + name_at + n_name, head[1]);
+                        return head[1];
+                }
+                at = name_at + n_name + n_said;
+        }
+        return 0;
+}
+
+size_t build_id_of_file(int fd, uint8_t *ret, size_t cap) {
+        uint8_t notes[BUILD_ID_MAX_NOTES_BYTES];
+        size_t n_headers = 0, n_id = 0;
+        Elf *elf;
+
+        elf_version(EV_CURRENT);
+        elf = elf_begin(fd, ELF_C_READ, NULL);
+        if (!elf || elf_getphdrnum(elf, &n_headers) != 0)
+                n_headers = 0;
+        for (size_t i = 0; i < n_headers && !n_id; i++) {
+                GElf_Phdr p;
+                ssize_t n;
+
+                if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_NOTE)
+                        continue;
+                n = fs_read_at(fd, notes, MIN(sizeof(notes), p.p_filesz), p.p_offset);
+                if (n > 0)
+                        n_id = find_note(notes, (size_t)n, ret, cap);
+        }
+        elf_end(elf);
+        return n_id;
 }

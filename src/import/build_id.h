@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A build-id as profiles write it: hexadecimal digits. Inside import/ only. */
+/* Build-ids: as profiles write them, in hexadecimal digits, and those of files. Inside import/ only. */
 #pragma once
 
 #include <stddef.h>
@@ -7,3 +7,6 @@
 
 /* How many bytes were written, cap at most; 0: it is not one. */
 size_t build_id_parse(const char *text, uint8_t *ret, size_t cap);
+
+/* Of an ELF file. 0: it has none, or is no such file. */
+size_t build_id_of_file(int fd, uint8_t *ret, size_t cap);

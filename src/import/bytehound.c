@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Recordings of bytehound: blocks of LZ4, each with a byte (1: packed) and its length before it, and in them one event after the other: its kind, 4 bytes, and
- * fields without gaps. Numbers are little-endian, lists have their length before them. Some numbers ("short" here) are 1 to 9 bytes long: as many ones
- * as the first byte begins with, so many bytes follow, and the rest of it are the highest bits.
+/* Recordings of bytehound: one event after the other, each its kind, 4 bytes, and fields without gaps (bytehound_bytes.h).
  *
- * Blocks have numbers of their own, which pair what addresses would not: a free may be written before the allocation that got the address
- * next, or behind it. Names come from the files of the modules, whose places are in a copy of /proc/self/maps and in events of
- * regions. Contents of files, dumps of memory and mappings of the program are not taken. */
+ * Its threads hand their events on in lots, and blocks that it first took for short-lived are written up to ten seconds late: events are put into
+ * the order of their times. Blocks have numbers of their own, which pair what addresses would not. Names come from the files of the modules,
+ * whose places are in copies of /proc/self/maps and in events of regions; the recording has copies of the modules too. Dumps of memory and
+ * mappings of the program are not taken. */
+#include <elf.h>
 #include <errno.h>
-#include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/fs.h"
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "import/bytehound_bytes.h"
 #include "import/import_format.h"
 #include "import/import_maps.h"
+#include "import/import_order.h"
 
 enum {
-        BYTEHOUND_BLOCK_BYTES = 4 << 20, /* it writes 512 KiB */
+        BYTEHOUND_MAX_BLOCK_BYTES = 4 << 20,
         BYTEHOUND_MAX_FRAMES = 1 << 14,
         BYTEHOUND_MAX_TEXT = 1 << 20,
         BYTEHOUND_EXECUTABLE = 1 << 2,
@@ -70,9 +73,10 @@ struct bytehound {
         struct import_trace *t;
         struct err *reterr;
         struct arena *arena;
-        uint8_t *packed, *block;
-        size_t at, n; /* in the block */
+        struct bytehound_bytes from;
         uint64_t start_us;
+        uint32_t pid;
+        struct import_order *order;
         struct import_maps maps;
         struct map regions;   /* hash of begin and end: known */
         struct map stacks;    /* backtrace → stack */
@@ -81,125 +85,9 @@ struct bytehound {
         struct map strings;   /* id → text */
         VEC(uint32_t) frames; /* decoded: locations */
         uint64_t n_decoded;   /* backtraces that were decoded are numbered */
-        struct str text;
         path_vec path;
         bool has_groups;
 };
-
-/* ---- bytes -------------------------------------------------------------------------------------- */
-
-/* Each: 1, 0 the file ends here, or -errno. */
-
-static int next_block(struct bytehound *b) {
-        struct {
-                uint8_t kind;
-                uint32_t n;
-        } __attribute__((packed)) head;
-        ssize_t got = import_input_read(b->in, &head, sizeof(head), b->reterr);
-        int n;
-
-        b->at = b->n = 0;
-        if (got < 0 || (size_t)got < sizeof(head))
-                return got < 0 ? (int)got : 0;
-        if ((head.kind != 1 && head.kind != 2) || head.n > BYTEHOUND_BLOCK_BYTES)
-                return import_input_refuse(b->in, b->reterr,
-                                           "no block of a bytehound recording begins here");
-        got = import_input_read(b->in, head.kind == 1 ? b->packed : b->block, head.n, b->reterr);
-        if (got < 0 || (size_t)got < head.n)
-                return got < 0 ? (int)got : 0;
-        if (head.kind == 2) {
-                b->n = head.n;
-                return 1;
-        }
-        n = LZ4_decompress_safe((const char *)b->packed, (char *)b->block, (int)head.n,
-                                BYTEHOUND_BLOCK_BYTES);
-        if (n < 0)
-                return import_input_refuse(b->in, b->reterr,
-                                           "a block cannot be unpacked with LZ4: copy it again");
-        b->n = (size_t)n;
-        return 1;
-}
-
-/* to may be NULL: they are passed over. */
-static int take_bytes(struct bytehound *b, void *to, uint64_t n) {
-        uint8_t *p = to;
-        int r;
-
-        while (n) {
-                size_t some = (size_t)MIN(n, (uint64_t)(b->n - b->at));
-
-                if (!some) {
-                        r = next_block(b);
-                        if (r <= 0)
-                                return r;
-                        continue;
-                }
-                if (p) {
-                        memcpy(p, b->block + b->at, some);
-                        p += some;
-                }
-                b->at += some;
-                n -= some;
-        }
-        return 1;
-}
-
-static int take_u32(struct bytehound *b, uint32_t *ret) {
-        *ret = 0;
-        return take_bytes(b, ret, sizeof(*ret));
-}
-
-static int take_u64(struct bytehound *b, uint64_t *ret) {
-        *ret = 0;
-        return take_bytes(b, ret, sizeof(*ret));
-}
-
-static int take_short(struct bytehound *b, uint64_t *ret) {
-        uint8_t first = 0;
-        unsigned n;
-        int r = take_bytes(b, &first, 1);
-
-        *ret = 0;
-        if (r <= 0)
-                return r;
-        n = first == 0xff ? 8 : (unsigned)__builtin_clz(~((unsigned)first << 24));
-        r = take_bytes(b, ret, n);
-        if (n < 8)
-                *ret |= (uint64_t)(first & 0xffu >> n) << 8 * n;
-        return r;
-}
-
-/* n bytes into b->text. */
-static int take_text(struct bytehound *b, uint64_t n) {
-        char *to;
-        int r;
-
-        if (n > BYTEHOUND_MAX_TEXT)
-                return import_input_refuse(b->in, b->reterr, "a name is longer than 1 MiB");
-        str_clear(&b->text);
-        to = malloc((size_t)n + 1);
-        if (!to)
-                abort();
-        r = take_bytes(b, to, n);
-        if (r > 0)
-                str_addn(&b->text, to, (size_t)n);
-        free(to);
-        return r;
-}
-
-static int take_counted_text(struct bytehound *b) {
-        uint32_t n;
-        int r = take_u32(b, &n);
-
-        return r > 0 ? take_text(b, n) : r;
-}
-
-static int skip_counted(struct bytehound *b) {
-        uint32_t n;
-        int r = take_u32(b, &n);
-
-        return r > 0 ? take_bytes(b, NULL, n) : r;
-}
 
 /* ---- header and modules ------------------------------------------------------------------------- */
 
@@ -209,20 +97,21 @@ static int take_header(struct bytehound *b) {
                 uint32_t pid;
         } __attribute__((packed)) head;
         struct str command = {0};
-        int r = take_bytes(b, &head, sizeof(head));
+        int r = bytehound_take(&b->from, &head, sizeof(head));
 
         if (r > 0)
-                r = take_counted_text(b);
-        for (size_t i = 0; r > 0 && i < b->text.n; i++) /* words end with a 0 */
-                str_addn(&command, b->text.bytes[i] ? &b->text.bytes[i] : " ", 1);
+                r = bytehound_take_counted_text(&b->from);
+        for (size_t i = 0; r > 0 && i < b->from.text.n; i++) /* words end with a 0 */
+                str_addn(&command, b->from.text.bytes[i] ? &b->from.text.bytes[i] : " ", 1);
         if (r > 0)
-                r = skip_counted(b);
+                r = bytehound_skip_counted(&b->from);
         if (r > 0)
-                r = skip_counted(b);
+                r = bytehound_skip_counted(&b->from);
         if (r > 0)
-                r = take_bytes(b, NULL, sizeof(uint64_t) + 1);
+                r = bytehound_take(&b->from, NULL, sizeof(uint64_t) + 1);
         if (r > 0) {
                 b->start_us = head.initial_us;
+                b->pid = head.pid;
                 r = import_trace_begin(
                         b->t,
                         &(struct import_begin){.command = str_text(&command),
@@ -248,28 +137,60 @@ static void add_region(struct bytehound *b, uint64_t begin, uint64_t end, uint64
                 import_maps_add(&b->maps, begin, end, offset, path);
 }
 
+/* A file of code is kept, for names to be looked up in it. */
+static int keep_file(struct bytehound *b, const char *path, uint64_t n) {
+        uint8_t some[4096];
+        size_t k = (size_t)MIN(n, (uint64_t)SELFMAG);
+        int r = bytehound_take(&b->from, some, k), fd;
+
+        if (r <= 0 || k < SELFMAG || memcmp(some, ELFMAG, SELFMAG) != 0)
+                return r > 0 ? bytehound_take(&b->from, NULL, n - k) : r;
+        fd = import_trace_keep_file(b->t, path, n);
+        if (fd < 0)
+                return bytehound_take(&b->from, NULL, n - k);
+        for (;;) {
+                if (fs_write_all(fd, some, k) < 0)
+                        r = err_set(b->reterr, -EIO, "cannot keep a copy of '%s'", path);
+                n -= k;
+                k = (size_t)MIN(n, sizeof(some));
+                if (r <= 0 || !n)
+                        break;
+                r = bytehound_take(&b->from, some, k);
+        }
+        close(fd);
+        b->maps.root = import_trace_kept_root(b->t);
+        b->maps.is_sorted = false; /* where code is in it, the copy knows best */
+        return r;
+}
+
 static int take_file(struct bytehound *b, bool is_64) {
         bool is_maps;
         uint64_t n = 0;
         uint32_t n_32;
         char *line, *rest;
-        int r = take_bytes(b, NULL, sizeof(uint64_t));
+        int r = bytehound_take(&b->from, NULL, sizeof(uint64_t));
 
         if (r > 0)
-                r = take_counted_text(b);
-        is_maps = r > 0 && strcmp(str_text(&b->text), "/proc/self/maps") == 0;
+                r = bytehound_take_counted_text(&b->from);
+        is_maps = r > 0 && strcmp(str_text(&b->from.text), "/proc/self/maps") == 0;
         if (r > 0)
-                r = is_64 ? take_u64(b, &n) : take_u32(b, &n_32);
+                r = is_64 ? bytehound_take_u64(&b->from, &n) : bytehound_take_u32(&b->from, &n_32);
         if (r > 0 && !is_64)
                 n = n_32;
-        if (r > 0 && (!is_maps || n > BYTEHOUND_MAX_TEXT))
-                return take_bytes(b, NULL, n);
+        if (r > 0 && !is_maps)
+                return keep_file(b, str_text(&b->from.text), n);
+        if (r > 0 && n > BYTEHOUND_MAX_TEXT)
+                return bytehound_take(&b->from, NULL, n);
         if (r > 0)
-                r = take_text(b, n);
-        if (r <= 0 || !b->text.n)
+                r = bytehound_take_text(&b->from, n);
+        if (r <= 0 || !b->from.text.n)
                 return r;
-        str_text(&b->text);
-        for (rest = b->text.bytes; (line = strsep(&rest, "\n"));)
+        str_text(&b->from.text);
+        import_maps_done(&b->maps); /* a copy is whole: what was there before may be gone */
+        import_maps_init(&b->maps);
+        b->maps.root = import_trace_kept_root(b->t);
+        map_clear(&b->regions);
+        for (rest = b->from.text.bytes; (line = strsep(&rest, "\n"));)
                 import_maps_add_line(&b->maps, line);
         return 1;
 }
@@ -277,26 +198,26 @@ static int take_file(struct bytehound *b, bool is_64) {
 static int take_region(struct bytehound *b) {
         uint64_t address = 0, length = 0, offset = 0, skipped, n = 0;
         uint32_t rest[3];
-        int r = take_bytes(b, NULL, sizeof(uint64_t));
+        int r = bytehound_take(&b->from, NULL, sizeof(uint64_t));
 
         if (r > 0)
-                r = take_short(b, &skipped);
+                r = bytehound_take_short(&b->from, &skipped);
         if (r > 0)
-                r = take_u64(b, &address);
+                r = bytehound_take_u64(&b->from, &address);
         if (r > 0)
-                r = take_short(b, &length);
+                r = bytehound_take_short(&b->from, &length);
         if (r > 0)
-                r = take_short(b, &offset);
+                r = bytehound_take_short(&b->from, &offset);
         if (r > 0)
-                r = take_short(b, &skipped);
+                r = bytehound_take_short(&b->from, &skipped);
         if (r > 0)
-                r = take_bytes(b, rest, sizeof(rest));
+                r = bytehound_take(&b->from, rest, sizeof(rest));
         if (r > 0)
-                r = take_short(b, &n);
+                r = bytehound_take_short(&b->from, &n);
         if (r > 0)
-                r = take_text(b, n);
+                r = bytehound_take_text(&b->from, n);
         if (r > 0 && rest[2] & BYTEHOUND_EXECUTABLE && address + length > address)
-                add_region(b, address, address + length, offset, str_text(&b->text));
+                add_region(b, address, address + length, offset, str_text(&b->from.text));
         return r;
 }
 
@@ -306,8 +227,8 @@ static int skip_fields(struct bytehound *b, const char *form) {
         int r = 1;
 
         for (; *form && r > 0; form++)
-                r = *form == 's' ? take_short(b, &skipped)
-                                 : take_bytes(b, NULL, (uint64_t)(*form - '0'));
+                r = *form == 's' ? bytehound_take_short(&b->from, &skipped)
+                                 : bytehound_take(&b->from, NULL, (uint64_t)(*form - '0'));
         return r;
 }
 
@@ -316,7 +237,7 @@ static int skip_removed_region(struct bytehound *b) {
         int r = skip_fields(b, "8s8s");
 
         if (r > 0)
-                r = take_short(b, &n);
+                r = bytehound_take_short(&b->from, &n);
         while (r > 0 && n-- > 0)
                 r = skip_fields(b, "8s8s4");
         return r;
@@ -330,7 +251,7 @@ static struct bytehound_thread *thread_of(struct bytehound *b, uint32_t tid) {
         struct bytehound_thread thread = {0};
 
         if (is_new) {
-                if (b->threads.n && import_trace_add_thread(b->t, tid, NULL, &thread.id) < 0)
+                if (tid != b->pid && import_trace_add_thread(b->t, tid, NULL, &thread.id) < 0)
                         thread.id = 0;
                 vec_push(&b->threads, thread);
         }
@@ -343,15 +264,31 @@ static void keep_stack(struct bytehound *b, uint64_t id, uint32_t stack) {
         *map_put(&b->stacks, id, 0, &is_new) = stack;
 }
 
+/* Its own functions, which stand before the caller in each call path. */
+static size_t n_own_frames(struct bytehound *b, const path_vec *path) {
+        size_t n = 0;
+
+        for (; n < path->n; n++) {
+                uint64_t address;
+                const char *module = import_maps_find(&b->maps, path->items[n], &address);
+
+                if (!module ||
+                    !(strstr(module, "/libbytehound") || strstr(module, "/libmemory_profiler")))
+                        break;
+        }
+        return n;
+}
+
 /* Innermost first. */
 static int put_path(struct bytehound *b, uint64_t id, const path_vec *path) {
+        size_t n_own = n_own_frames(b, path);
         uint32_t stack = 0, location;
         int r = 0;
 
-        for (size_t i = path->n; i-- > 0 && r >= 0;) {
+        for (size_t i = path->n; i-- > n_own && r >= 0;) {
                 struct import_place place = {0};
 
-                place.module = import_maps_find(&b->maps, path->items[i], &place.address);
+                import_maps_place(&b->maps, path->items[i], &place);
                 r = import_trace_place(b->t, &place, &location, b->reterr);
                 if (r >= 0)
                         r = import_trace_stack(b->t, stack, location, &stack);
@@ -366,14 +303,15 @@ static int put_path(struct bytehound *b, uint64_t id, const path_vec *path) {
 static int take_addresses(struct bytehound *b, bool is_32) {
         uint32_t n, address_32;
         uint64_t address = 0;
-        int r = take_u32(b, &n);
+        int r = bytehound_take_u32(&b->from, &n);
 
         if (r > 0 && n > BYTEHOUND_MAX_FRAMES)
                 return import_input_refuse(b->in, b->reterr,
                                            "a call path has more than 16,384 frames");
         vec_clear(&b->path);
         for (uint32_t i = 0; r > 0 && i < n; i++) {
-                r = is_32 ? take_u32(b, &address_32) : take_u64(b, &address);
+                r = is_32 ? bytehound_take_u32(&b->from, &address_32)
+                          : bytehound_take_u64(&b->from, &address);
                 vec_push(&b->path, is_32 ? address_32 : address);
         }
         return r;
@@ -381,7 +319,7 @@ static int take_addresses(struct bytehound *b, bool is_32) {
 
 static int take_backtrace(struct bytehound *b, bool is_32) {
         uint64_t id;
-        int r = take_u64(b, &id);
+        int r = bytehound_take_u64(&b->from, &id);
 
         if (r > 0)
                 r = take_addresses(b, is_32);
@@ -393,13 +331,13 @@ static int take_partial(struct bytehound *b, bool is_32) {
         struct bytehound_thread *thread;
         uint32_t tid = 0, n_gone = 0;
         uint64_t id;
-        int r = take_u64(b, &id);
+        int r = bytehound_take_u64(&b->from, &id);
         path_vec old;
 
         if (r > 0)
-                r = take_u32(b, &tid);
+                r = bytehound_take_u32(&b->from, &tid);
         if (r > 0)
-                r = take_u32(b, &n_gone);
+                r = bytehound_take_u32(&b->from, &n_gone);
         if (r > 0)
                 r = take_addresses(b, is_32);
         if (r <= 0)
@@ -418,13 +356,13 @@ static int take_partial(struct bytehound *b, bool is_32) {
 static int take_string(struct bytehound *b) {
         uint32_t id;
         bool is_new;
-        int r = take_u32(b, &id);
+        int r = bytehound_take_u32(&b->from, &id);
 
         if (r > 0)
-                r = take_counted_text(b);
+                r = bytehound_take_counted_text(&b->from);
         if (r > 0)
                 *map_put(&b->strings, id, 0, &is_new) =
-                        (uint64_t)(uintptr_t)arena_strdup(b->arena, str_text(&b->text));
+                        (uint64_t)(uintptr_t)arena_strdup(b->arena, str_text(&b->from.text));
         return r;
 }
 
@@ -442,7 +380,7 @@ static int take_decoded_frame(struct bytehound *b) {
         } __attribute__((packed)) f;
         struct import_function function;
         uint32_t location;
-        int r = take_bytes(b, &f, sizeof(f));
+        int r = bytehound_take(&b->from, &f, sizeof(f));
 
         if (r <= 0)
                 return r;
@@ -500,36 +438,41 @@ static uint64_t time_ns(const struct bytehound *b, uint64_t us) {
         return us > b->start_us ? MIN(us - b->start_us, 1ull << 53) * 1000 : 0;
 }
 
-static int refuse_block(struct bytehound *b, int r) {
-        return r < 0 ? import_input_refuse(b->in, b->reterr, "a block cannot be as it is told") : 1;
+/* An event of a block until its turn. */
+struct block_event {
+        uint64_t key, old_key, size_bytes;
+        uint32_t stack, thread;
+        uint32_t kind; /* EVENT_ALLOC, EVENT_REALLOC or EVENT_FREE */
+};
+
+static int keep_event(struct bytehound *b, uint64_t us, const struct block_event *e) {
+        int r = import_order_add(b->order, us, e);
+
+        return r < 0 ? err_set_errno(b->reterr, r, "cannot put the events into order") : 1;
 }
 
 static int take_alloc(struct bytehound *b, bool has_id, bool is_realloc) {
+        struct block_event e = {.kind = is_realloc ? EVENT_REALLOC : EVENT_ALLOC};
         struct block_id id = {0};
         struct alloc_body body;
-        uint64_t us = 0, old = 0, stack = 0, at_ns;
-        uint32_t thread;
-        int r = has_id ? take_bytes(b, &id, sizeof(id)) : 1;
+        uint64_t us = 0, old = 0, stack = 0;
+        int r = has_id ? bytehound_take(&b->from, &id, sizeof(id)) : 1;
 
         if (r > 0)
-                r = take_u64(b, &us);
+                r = bytehound_take_u64(&b->from, &us);
         if (r > 0 && is_realloc)
-                r = take_u64(b, &old);
+                r = bytehound_take_u64(&b->from, &old);
         if (r > 0)
-                r = take_bytes(b, &body, sizeof(body));
+                r = bytehound_take(&b->from, &body, sizeof(body));
         if (r <= 0)
                 return r;
         (void)map_get(&b->stacks, body.backtrace, &stack);
-        thread = thread_of(b, body.thread)->id;
-        at_ns = time_ns(b, us);
-        if (is_realloc)
-                r = import_trace_reallocate(b->t, at_ns, thread, key_of(&id, old),
-                                            key_of(&id, body.pointer), body.size_bytes,
-                                            (uint32_t)stack);
-        else
-                r = import_trace_allocate(b->t, at_ns, thread, key_of(&id, body.pointer),
-                                          body.size_bytes, (uint32_t)stack);
-        return refuse_block(b, r);
+        e.key = key_of(&id, body.pointer);
+        e.old_key = key_of(&id, old);
+        e.size_bytes = body.size_bytes;
+        e.stack = (uint32_t)stack;
+        e.thread = body.thread;
+        return keep_event(b, us, &e);
 }
 
 static int take_free(struct bytehound *b, bool has_id) {
@@ -538,15 +481,42 @@ static int take_free(struct bytehound *b, bool has_id) {
                 uint32_t thread;
         } __attribute__((packed)) body;
         struct block_id id = {0};
-        int r = has_id ? take_bytes(b, &id, sizeof(id)) : 1;
+        int r = has_id ? bytehound_take(&b->from, &id, sizeof(id)) : 1;
 
         if (r > 0)
-                r = take_bytes(b, &body, sizeof(body));
+                r = bytehound_take(&b->from, &body, sizeof(body));
         if (r <= 0)
                 return r;
-        r = import_trace_release(b->t, time_ns(b, body.us), thread_of(b, body.thread)->id,
-                                 key_of(&id, body.pointer));
-        return refuse_block(b, r);
+        return keep_event(b, body.us,
+                          &(struct block_event){.kind = EVENT_FREE,
+                                                .key = key_of(&id, body.pointer),
+                                                .thread = body.thread});
+}
+
+static int put_event(struct bytehound *b, uint64_t us, const struct block_event *e) {
+        uint32_t thread = thread_of(b, e->thread)->id;
+        uint64_t at_ns = time_ns(b, us);
+
+        switch (e->kind) {
+        case EVENT_ALLOC:
+                return import_trace_allocate(b->t, at_ns, thread, e->key, e->size_bytes, e->stack);
+        case EVENT_REALLOC:
+                return import_trace_reallocate(b->t, at_ns, thread, e->old_key, e->key,
+                                               e->size_bytes, e->stack);
+        default: return import_trace_release(b->t, at_ns, thread, e->key);
+        }
+}
+
+static int put_events(struct bytehound *b) {
+        struct block_event e;
+        uint64_t us;
+        int r;
+
+        while ((r = import_order_next(b->order, &us, &e)) > 0)
+                if (put_event(b, us, &e) < 0)
+                        return import_input_refuse(b->in, b->reterr,
+                                                   "a block cannot be as it is told");
+        return r < 0 ? err_set_errno(b->reterr, r, "cannot put the events into order") : 0;
 }
 
 /* ---- events ------------------------------------------------------------------------------------- */
@@ -561,7 +531,7 @@ static int take_event(struct bytehound *b, uint32_t kind) {
 
         if (kind < N_EVENTS && n_bytes[kind]) {
                 b->has_groups |= kind == EVENT_GROUP_STATISTICS;
-                return take_bytes(b, NULL, n_bytes[kind]);
+                return bytehound_take(&b->from, NULL, n_bytes[kind]);
         }
         switch (kind) {
         case EVENT_ALLOC:
@@ -576,8 +546,10 @@ static int take_event(struct bytehound *b, uint32_t kind) {
         case EVENT_BACKTRACE_32: return take_backtrace(b, kind == EVENT_BACKTRACE_32);
         case EVENT_PARTIAL_BACKTRACE:
         case EVENT_PARTIAL_BACKTRACE_32: return take_partial(b, kind == EVENT_PARTIAL_BACKTRACE_32);
-        case EVENT_MEMORY_DUMP: r = take_bytes(b, NULL, 16); return r > 0 ? skip_counted(b) : r;
-        case EVENT_ENVIRON: return skip_counted(b);
+        case EVENT_MEMORY_DUMP:
+                r = bytehound_take(&b->from, NULL, 16);
+                return r > 0 ? bytehound_skip_counted(&b->from) : r;
+        case EVENT_ENVIRON: return bytehound_skip_counted(&b->from);
         case EVENT_STRING: return take_string(b);
         case EVENT_DECODED_FRAME: return take_decoded_frame(b);
         case EVENT_DECODED_BACKTRACE: return take_decoded_path(b);
@@ -591,14 +563,14 @@ static int take_event(struct bytehound *b, uint32_t kind) {
 
 static int read_events(struct bytehound *b) {
         uint32_t kind;
-        int r = take_u32(b, &kind);
+        int r = bytehound_take_u32(&b->from, &kind);
 
         if (r > 0 && kind != EVENT_HEADER)
                 return import_input_refuse(b->in, b->reterr, "it begins without a header");
         if (r > 0)
                 r = take_header(b);
         while (r > 0) {
-                r = take_u32(b, &kind);
+                r = bytehound_take_u32(&b->from, &kind);
                 if (r > 0)
                         r = take_event(b, kind);
         }
@@ -606,22 +578,20 @@ static int read_events(struct bytehound *b) {
 }
 
 static int read_recording(struct import_input *in, struct import_trace *t, struct err *reterr) {
-        struct bytehound b = {.in = in,
-                              .t = t,
-                              .reterr = reterr,
-                              .arena = arena_new(),
-                              .packed = malloc(BYTEHOUND_BLOCK_BYTES),
-                              .block = malloc(BYTEHOUND_BLOCK_BYTES)};
+        struct bytehound b = {.in = in, .t = t, .reterr = reterr, .arena = arena_new()};
         int r;
 
-        if (!b.packed || !b.block)
-                abort();
+        bytehound_bytes_init(&b.from, in, reterr);
         import_maps_init(&b.maps);
+        b.order = import_order_new(sizeof(struct block_event), 0);
         r = read_events(&b);
+        if (r >= 0 && import_trace_is_begun(t))
+                r = put_events(&b);
         if (r >= 0 && b.has_groups)
                 import_trace_limit(
                         t,
                         "Allocations that bytehound left out of the file, and counted, are missing");
+        import_order_free(b.order);
         import_maps_done(&b.maps);
         for (size_t i = 0; i < b.threads.n; i++)
                 vec_free(&b.threads.items[i].path);
@@ -632,9 +602,7 @@ static int read_recording(struct import_input *in, struct import_trace *t, struc
         map_done(&b.stacks);
         map_done(&b.thread_of);
         map_done(&b.strings);
-        str_done(&b.text);
-        free(b.packed);
-        free(b.block);
+        bytehound_bytes_done(&b.from);
         arena_free(b.arena);
         return r;
 }
@@ -650,14 +618,14 @@ static bool matches(const uint8_t *head, size_t n) {
         if (head[5] >> 4 == 15)
                 while (at + 5 < n && head[at++] == 255)
                         ;
-        return length <= BYTEHOUND_BLOCK_BYTES && memcmp(head + at, "\0\0\0", 4) == 0;
+        return length <= BYTEHOUND_MAX_BLOCK_BYTES && memcmp(head + at, "\0\0\0", 4) == 0;
 }
 
 const struct import_format import_bytehound = {
         .name = "bytehound",
         .title = "a bytehound recording",
         .lacks =
-                "no mappings that silt takes, and names only where the modules are on this machine",
+                "no mappings that silt takes, and no names of modules that are neither in it nor on this machine",
         .matches = matches,
         .read = read_recording,
 };

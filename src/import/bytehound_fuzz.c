@@ -2,7 +2,7 @@
 /* Any bytes as a recording of bytehound: as they are, and, since few bytes are blocks of LZ4, as what is in one.
  *
  * seeds: src/import/bytehound_seeds
- * covers: src/import/bytehound.c */
+ * covers: src/import/bytehound.c src/import/bytehound_bytes.c src/import/lz4_block.c */
 #include <lz4.h>
 #include <stdlib.h>
 #include <string.h>

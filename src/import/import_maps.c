@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "import/build_id.h"
 
 void import_maps_init(struct import_maps *m) {
         *m = (struct import_maps){.arena = arena_new()};
@@ -40,8 +43,8 @@ void import_maps_add_line(struct import_maps *m, const char *line) {
 }
 
 /* Where the file says its code at this offset is to be. False: the file is not there, or is none. */
-static bool address_in_file(const struct import_mapping *x, uint64_t *ret) {
-        int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+static bool address_in_file(const char *path, struct import_mapping *x, uint64_t *ret) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         bool is_found = false;
         struct stat st;
         Elf *elf;
@@ -67,6 +70,8 @@ static bool address_in_file(const struct import_mapping *x, uint64_t *ret) {
                         }
                 }
         elf_end(elf);
+        if (is_found && path != x->path)
+                x->n_build_id = build_id_of_file(fd, x->build_id, sizeof(x->build_id));
         close(fd);
         return is_found;
 }
@@ -82,19 +87,21 @@ static void sort(struct import_maps *m) {
         for (size_t i = 0; i < m->list.n; i++) {
                 struct import_mapping *x = &m->list.items[i];
                 uint64_t address = x->offset;
+                char copy[PATH_MAX];
 
-                (void)address_in_file(x, &address);
+                if (!m->root ||
+                    snprintf(copy, sizeof(copy), "%s%s", m->root, x->path) >= (int)sizeof(copy) ||
+                    !address_in_file(copy, x, &address))
+                        (void)address_in_file(x->path, x, &address);
                 x->bias = x->begin - address;
         }
         m->is_sorted = true;
 }
 
-const char *import_maps_find(struct import_maps *m, uint64_t return_address,
-                             uint64_t *ret_address) {
+static const struct import_mapping *mapping_at(struct import_maps *m, uint64_t return_address) {
         uint64_t at = return_address ? return_address - 1 : 0;
         size_t low = 0, high = m->list.n;
 
-        *ret_address = return_address;
         if (!m->is_sorted && m->list.n)
                 sort(m);
         while (low < high) {
@@ -105,8 +112,22 @@ const char *import_maps_find(struct import_maps *m, uint64_t return_address,
                 else
                         high = mid;
         }
-        if (low == 0 || at >= m->list.items[low - 1].end)
-                return NULL;
-        *ret_address = return_address - m->list.items[low - 1].bias;
-        return m->list.items[low - 1].path;
+        return low > 0 && at < m->list.items[low - 1].end ? &m->list.items[low - 1] : NULL;
+}
+
+const char *import_maps_find(struct import_maps *m, uint64_t return_address,
+                             uint64_t *ret_address) {
+        const struct import_mapping *x = mapping_at(m, return_address);
+
+        *ret_address = return_address - (x ? x->bias : 0);
+        return x ? x->path : NULL;
+}
+
+void import_maps_place(struct import_maps *m, uint64_t return_address, struct import_place *ret) {
+        const struct import_mapping *x = mapping_at(m, return_address);
+
+        ret->module = x ? x->path : NULL;
+        ret->address = return_address - (x ? x->bias : 0);
+        ret->build_id = x && x->n_build_id ? x->build_id : NULL;
+        ret->n_build_id = x ? x->n_build_id : 0;
 }

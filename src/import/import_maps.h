@@ -7,16 +7,20 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "import/import_trace.h"
 
 struct import_mapping {
         uint64_t begin, end, offset;
         uint64_t bias; /* address in memory minus address in the file */
         const char *path;
+        uint8_t build_id[32]; /* of the copy of the file, if there is one */
+        size_t n_build_id;
 };
 
 struct import_maps {
         VEC(struct import_mapping) list; /* of code alone; in the order of import_maps_sort */
         struct arena *arena;
+        const char *root; /* where copies of the files are looked for first; NULL none. Borrowed */
         bool is_sorted;
 };
 
@@ -29,3 +33,5 @@ void import_maps_add(struct import_maps *m, uint64_t begin, uint64_t end, uint64
 /* The file that has the byte before a return address, and the address in it; NULL: none, and the address as it is. The bias comes from the
  * file's program headers where it is there, else from its first mapping. */
 const char *import_maps_find(struct import_maps *m, uint64_t return_address, uint64_t *ret_address);
+/* The same as a place: its file, the address in it, and the build-id of the file's copy. */
+void import_maps_place(struct import_maps *m, uint64_t return_address, struct import_place *ret);

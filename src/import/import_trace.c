@@ -14,12 +14,14 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "import/kept_files.h"
 #include "ledger/trace_maker.h"
 #include "symbol/symbol.h"
 #include "trace/limit.h"
 #include "trace/writer.h"
 
 enum { IMPORT_PATH_BYTES = 64, IMPORT_MAX_ARGS = 4096 };
+static const uint64_t max_kept_bytes = 4ull << 30; /* of copies of files */
 
 struct module_entry {
         const char *path;
@@ -58,6 +60,7 @@ struct import_trace {
         enum trace_ended ended;
         int32_t status;
         struct str limits;
+        struct kept_files *kept;
 };
 
 struct import_trace *import_trace_new(int fd, size_t n_files) {
@@ -87,6 +90,7 @@ struct import_trace *import_trace_free(struct import_trace *t) {
         vec_free(&t->is_counted);
         vec_free(&t->put);
         str_done(&t->limits);
+        kept_files_free(t->kept);
         arena_free(t->arena);
         free(t);
         return NULL;
@@ -230,6 +234,18 @@ static const char *keep_text(struct import_trace *t, const char *text) {
         if (strcmp((const char *)(uintptr_t)*kept, text) == 0)
                 return (const char *)(uintptr_t)*kept;
         return arena_strdup(t->arena, text);
+}
+
+int import_trace_keep_file(struct import_trace *t, const char *path, uint64_t n_bytes) {
+        if (t->stays_unnamed)
+                return -EPERM;
+        if (!t->kept)
+                t->kept = kept_files_new(max_kept_bytes);
+        return kept_files_create(t->kept, path, n_bytes);
+}
+
+const char *import_trace_kept_root(const struct import_trace *t) {
+        return kept_files_root(t->kept);
 }
 
 static uint32_t module_of(struct import_trace *t, const struct import_place *p) {
@@ -529,6 +545,8 @@ static int put_names(struct import_trace *t, const char *path, struct err *reter
         struct symbol_table *found = NULL;
         int r;
 
+        options.search.sysroot = kept_files_root(t->kept);
+        options.no_cache = options.search.sysroot != NULL; /* that folder is never seen again */
         if (t->needs_look_up && !t->stays_unnamed &&
             symbol_lookup(path, &options, &found, NULL) >= 0) {
                 struct map said = {0};

@@ -61,6 +61,12 @@ struct import_place {
         const uint8_t *build_id; /* NULL: unknown */
         size_t n_build_id;
 };
+/* Names are looked up in a copy of a file that the source carries, not in what this machine has at that path: an empty file for n_bytes, which the
+ * caller closes. -errno: it is not taken. */
+int import_trace_keep_file(struct import_trace *t, const char *path, uint64_t n_bytes);
+/* The folder in which they are, with the paths they had. NULL: there are none. */
+const char *import_trace_kept_root(const struct import_trace *t);
+
 int import_trace_place(struct import_trace *t, const struct import_place *p, uint32_t *ret_location,
                        struct err *reterr);
 /* A place and what it calls from there: *stack is the caller's, 0 none, and becomes that of the place. */

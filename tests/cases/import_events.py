@@ -208,31 +208,52 @@ def test_memray(t):
     totals(t, write(t.path("cut.bin"), memray_file()[:-9]))
 
 
-def lz4_stored(data):
-    """A block of LZ4 that consists of literals alone."""
-    n = len(data)
-    head = bytes([15 << 4]) + b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255])
-    packed = head + data
+def lz4_block(packed):
     return b"\x01" + struct.pack("<I", len(packed)) + packed
 
 
+def lz4_literals(data, match_bytes=0):
+    """A sequence of LZ4: literals, and the start of a match behind them."""
+    n, low = len(data), max(0, match_bytes - 4)
+    assert n >= 15 and low < 15
+    return bytes([15 << 4 | low]) + b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255]) + data
+
+
+def lz4_stored(data):
+    """A block of LZ4 that consists of literals alone."""
+    return lz4_block(lz4_literals(data))
+
+
+def lz4_ending_in_a_match(data):
+    """As bytehound's own packer writes it: the last four bytes are those before them."""
+    assert data[-4:] == data[-8:-4]
+    return lz4_block(lz4_literals(data[:-4], 4) + struct.pack("<H", 4))
+
+
+def counted(s):
+    return struct.pack("<I", len(s)) + s
+
+
+def bytehound_alloc(pointer, size, backtrace=1, thread=9):
+    return struct.pack("<QQQIIIQ", pointer, size, backtrace, thread, 0, 0, 0)
+
+
+def bytehound_header():
+    return (struct.pack("<IQQQQQQI", 0, 5, 6, 1000, 1000, 1700000000, 5, 9) + counted(b"./a\0-x\0") + counted(b"/bin/a") + counted(b"amd64")
+            + struct.pack("<QB", 1, 8))
+
+
 def bytehound_file():
-    def text(s):
-        return struct.pack("<I", len(s)) + s
-
-    def alloc(pointer, size, backtrace=1, thread=9):
-        return struct.pack("<QQQIIIQ", pointer, size, backtrace, thread, 0, 0, 0)
-
-    data = struct.pack("<IQQQQQQI", 0, 5, 6, 1000, 1000, 1700000000, 5, 9) + text(b"./a\0-x\0") + text(b"/bin/a") + text(b"amd64") + struct.pack("<QB", 1, 8)
+    data = bytehound_header()
     data += struct.pack("<IQI2Q", 5, 1, 2, 0x1234, 0x5678)
     data += struct.pack("<IQIIIQ", 13, 2, 9, 0xFFFFFFFF, 1, 0x99)
-    data += struct.pack("<IQ", 1, 2000) + alloc(0x10, 100)
-    data += struct.pack("<IQQQ", 20, 9, 1, 3000) + alloc(0x20, 200, 2)
-    data += struct.pack("<IQQQQ", 21, 9, 1, 4000, 0x20) + alloc(0x30, 400, 2)
+    data += struct.pack("<IQ", 1, 2000) + bytehound_alloc(0x10, 100)
+    data += struct.pack("<IQQQ", 20, 9, 1, 3000) + bytehound_alloc(0x20, 200, 2)
+    data += struct.pack("<IQQQQ", 21, 9, 1, 4000, 0x20) + bytehound_alloc(0x30, 400, 2)
     data += struct.pack("<IQQQI", 3, 5000, 0x10, 1, 9)
     data += struct.pack("<IQQQQQI", 22, 9, 1, 6000, 0x30, 1, 10)
-    data += struct.pack("<IQ", 1, 7000) + alloc(0x40, 7, 1, 10)
-    return lz4_stored(data[:300]) + lz4_stored(data[300:])
+    data += struct.pack("<IQ", 1, 7000) + bytehound_alloc(0x40, 7, 1, 10)
+    return lz4_stored(data[:300]) + lz4_ending_in_a_match(data[300:])
 
 
 def test_bytehound(t):
@@ -241,3 +262,47 @@ def test_bytehound(t):
     assert {k: got[k] for k in want} == want, got
     totals(t, write(t.path("cut.dat"), bytehound_file()[:-3]))
     refused(t, write(t.path("bad.dat"), bytehound_file() + b"\x07\0\0\0\0"), "block")
+
+
+def test_bytehound_out_of_order(t):
+    """What it took for short-lived at first is written behind what came later: the peak is at 1.2 ms, before all that stands before it."""
+    data = bytehound_header() + struct.pack("<IQI2Q", 5, 1, 2, 0x1234, 0x5678)
+    data += struct.pack("<IQQQ", 20, 9, 2, 3000) + bytehound_alloc(0x20, 100)
+    data += struct.pack("<IQQQQQI", 22, 9, 1, 2900, 0x10, 1, 9)
+    data += struct.pack("<IQQQ", 20, 9, 1, 2000) + bytehound_alloc(0x10, 300)
+    data += struct.pack("<IQQQQ", 21, 9, 1, 2200, 0x10) + bytehound_alloc(0x10, 5000)
+    got = totals(t, write(t.path("o.dat"), lz4_stored(data)))
+    want = {"allocations": 3, "frees": 2, "reallocations": 1, "bytes_allocated": 5400, "peak_live_bytes": 5000, "peak_at_s": 0.0012, "end_live_bytes": 100,
+            "unknown_frees": 0, "implicit_frees": 0, "threads": 1}
+    assert {k: got[k] for k in want} == want, got
+
+
+def code_of(path, function):
+    """(address of the function's second byte in its file of code, and of that file's mapping of code begin, size, offset)"""
+    symbols = subprocess.run(["nm", path], capture_output=True, text=True).stdout
+    address = int(re.search(rf"^([0-9a-f]+) T {function}$", symbols, re.M).group(1), 16)
+    headers = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+    offset, begin, size = (int(x, 16) for x in re.search(r"LOAD +(\S+) (\S+) \S+ +(\S+) \S+ R E", headers).groups())
+    return address + 1, begin, size, offset
+
+
+def test_bytehound_brings_its_modules(t):
+    """The program is not on this machine, or another one is at its path: names come from the copy in the recording."""
+    program = t.context.helpers.build("lines", ["lines.c"])
+    address, begin, size, offset = code_of(program, "main")
+    base = 0x7F0000000000
+    with open(program, "rb") as f:
+        code = f.read()
+    for path in (b"/nowhere/far/away/lines", b"/bin/true", b"/../../../escaped"):
+        maps = f"{base + begin:x}-{base + begin + size:x} r-xp {offset:08x} 08:01 7 {path.decode()}\n".encode()
+        data = bytehound_header()
+        for name, contents in ((b"/proc/self/maps", maps), (path, code), (b"/proc/uptime", b"1.0 2.0\n")):
+            data += struct.pack("<IQ", 23, 1000) + counted(name) + struct.pack("<Q", len(contents)) + contents
+        data += struct.pack("<IQIQ", 5, 1, 1, base + address)
+        data += struct.pack("<IQ", 1, 2000) + bytehound_alloc(0x10, 100)
+        report, why = t.silt.report(write(t.path("m.dat"), b"".join(lz4_stored(data[at:at + 300000]) for at in range(0, len(data), 300000))))
+        assert report, why
+        frames = report["top"][0]["sites"][0]["stack"]
+        assert (frames[0]["function"] == "main") == (b".." not in path), frames
+    left = [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("silt-files")]
+    assert not left and not os.path.exists("/escaped"), left
