@@ -17,7 +17,7 @@ build_packages="$demo_packages nodejs npm"
 
 # What `make test` needs beside that: the programs that are recorded, the tools compared with,
 # and the compiler for the other architecture.
-gate_packages="binutils python3 clang clang-format clang-tidy llvm lld
+gate_packages="binutils python3 strace clang clang-format clang-tidy llvm lld
         valgrind heaptrack ltrace zstd rustc cargo perl git sqlite3 libsqlite3-0 redis-server gdb musl-tools golang-go
         qemu-user libjemalloc2 libjemalloc-dev libtcmalloc-minimal4|libtcmalloc-minimal4t64
         libgoogle-perftools4|libgoogle-perftools4t64 libgoogle-perftools-dev google-perftools libmimalloc2.0|libmimalloc3 libmimalloc-dev
