@@ -11,7 +11,7 @@ enum {
         N_FAST = ARENA_FAST_LISTS,
         N_BINS = 127,
         MAX_ARENAS = 16384,
-        MIN_EMPTY_BINS = 8, /* of the 127, to be known by */
+        MIN_KNOWN_BINS = 8, /* of the 127: empty, or chained to their chunks */
         MIN_CHUNK_BYTES = 32,
         ALIGN_BYTES = 16,
         FLAG_BITS = 7, /* of a chunk's size */
@@ -218,10 +218,22 @@ static void count_free(struct walk *w) {
 
 /* ---- recognising ---------------------------------------------------------------------------------------- */
 
-/* Every bin is empty, pointing at itself, or has chunks; the last is never used. */
-static bool is_arena(const struct walk *w, const struct arena_image *a) {
-        unsigned n_empty = 0;
+/* A bin whose first or last chunk points back at it: of a list that changes meanwhile, one of the two may not. */
+static bool is_chained(struct walk *w, const struct arena_image *a, unsigned bin) {
+        const uint64_t head = bin_at(a->at, bin);
+        uint64_t word;
 
+        return (read_word(w, a->s.bins[bin - 1].fd + 24, &word) && word == head) ||
+               (read_word(w, a->s.bins[bin - 1].bk + 16, &word) && word == head);
+}
+
+/* Every bin is empty, pointing at itself, or has chunks; the last is never used. In a heap of many sizes hardly any is empty. */
+static bool is_arena(struct walk *w, const struct arena_image *a) {
+        unsigned n_known = 0;
+
+        if (!a->s.next || a->s.next % 8 || a->s.system_bytes > a->s.max_system_bytes ||
+            a->s.system_bytes > w->all_bytes)
+                return false;
         for (unsigned bin = N_BINS; bin > 0; bin--) {
                 uint64_t fd = a->s.bins[bin - 1].fd, bk = a->s.bins[bin - 1].bk;
                 bool is_empty = fd == bin_at(a->at, bin) && bk == fd;
@@ -229,10 +241,11 @@ static bool is_arena(const struct walk *w, const struct arena_image *a) {
                 if (!is_empty &&
                     (bin == N_BINS || !fd || !bk || fd % ALIGN_BYTES || bk % ALIGN_BYTES))
                         return false;
-                n_empty += is_empty;
+                n_known += is_empty;
         }
-        return n_empty >= MIN_EMPTY_BINS && a->s.next && a->s.next % 8 == 0 &&
-               a->s.system_bytes <= a->s.max_system_bytes && a->s.system_bytes <= w->all_bytes;
+        for (unsigned bin = 1; bin < N_BINS && n_known < MIN_KNOWN_BINS; bin++)
+                n_known += a->s.bins[bin - 1].fd != bin_at(a->at, bin) && is_chained(w, a, bin);
+        return n_known >= MIN_KNOWN_BINS;
 }
 
 /* One of the others: it stands at the begin of its heap, which names it. */

@@ -247,6 +247,10 @@ static void test_change(void **state) {
 static void test_own(void **state) {
         skip(); /* another malloc */
 }
+
+static void test_own_full(void **state) {
+        skip();
+}
 #else
 static void scatter(unsigned seed) {
         char *blocks[3000];
@@ -265,19 +269,12 @@ static void *scatter_apart(void *arg) {
 }
 
 /* A child that does nothing has them as they were when it was forked. */
-static void test_own(void **state) {
-        char *large = malloc(3 << 20);
+static void look_at_child(void) {
         struct mallinfo2 said;
-        pthread_t threads[3];
         struct prior prior;
         struct target t;
         pid_t child;
 
-        for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
-                pthread_create(&threads[i], NULL, scatter_apart, (void *)(i + 2));
-        for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
-                pthread_join(threads[i], NULL);
-        scatter(1);
         said = mallinfo2();
         child = fork();
         if (child == 0)
@@ -300,7 +297,62 @@ static void test_own(void **state) {
         assert_true(prior.arenas.has_mmapped);
         assert_int_equal(prior.arenas.n_mmapped, said.hblks);
         assert_int_equal(prior.arenas.mmapped_bytes, said.hblkhd);
+}
+
+static void test_own(void **state) {
+        char *large = malloc(3 << 20);
+        pthread_t threads[3];
+
+        for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+                pthread_create(&threads[i], NULL, scatter_apart, (void *)(i + 2));
+        for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+                pthread_join(threads[i], NULL);
+        scatter(1);
+        look_at_child();
         free(large);
+}
+
+/* Steps between the sizes of the C library's bins. */
+static size_t step_after(size_t size) {
+        return size < 1024     ? 16
+               : size < 3072   ? 64
+               : size < 10752  ? 512
+               : size < 45056  ? 4096
+               : size < 163840 ? 32768
+                               : 262144;
+}
+
+/* Free blocks of each size between live ones, which stay. */
+static void *fill_bins(void *arg) {
+        enum {
+                N_EACH = 9,
+                N_MAX = 1200
+        }; /* the first seven of a small size go to the thread's cache */
+        void *blocks[N_MAX], *volatile between;
+        size_t n = 0;
+
+        (void)arg;
+        for (size_t size = 24; size < 1 << 20; size += step_after(size))
+                for (size_t k = 0; k < (size < 1024 ? N_EACH : 1); k++) {
+                        assert_true(n < N_MAX);
+                        blocks[n++] = malloc(size);
+                        between = malloc(24);
+                }
+        for (size_t i = 0; i < n; i++)
+                free(blocks[i]);
+        between = malloc(4 << 20);
+        free(between); /* sorts what was released */
+        return NULL;
+}
+
+/* Hardly any bin is empty, as in a server that has run for long. A thread has an arena of its own, without what the others left. */
+static void test_own_full(void **state) {
+        pthread_t thread;
+
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        pthread_create(&thread, NULL, fill_bins, NULL);
+        pthread_join(thread, NULL);
+        look_at_child();
 }
 #endif
 
@@ -310,7 +362,8 @@ int main(void) {
                 cmocka_unit_test(test_params),   cmocka_unit_test(test_broken_lists),
                 cmocka_unit_test(test_circles),  cmocka_unit_test(test_not_arenas),
                 cmocka_unit_test(test_likeness), cmocka_unit_test(test_time_is_over),
-                cmocka_unit_test(test_change),   cmocka_unit_test(test_own),
+                cmocka_unit_test(test_change), /* before threads leave arenas to take over */
+                cmocka_unit_test(test_own_full), cmocka_unit_test(test_own),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
