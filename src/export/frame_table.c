@@ -73,7 +73,7 @@ const uint32_t *frame_table_location(struct frame_table *t, uint32_t location, s
                 *ret_n = known & 0xffff;
                 return t->chains.items + (known >> 16);
         }
-        n = MIN(query_location_frames(t->q, location, frames, FRAME_MAX_INLINED),
+        n = MIN(query_known_frames(t->q, location, frames, FRAME_MAX_INLINED),
                 (size_t)FRAME_MAX_INLINED);
         first = t->chains.n;
         for (size_t i = 0; i < n; i++)

@@ -28,7 +28,7 @@ static void put_text(FILE *out, const char *text) {
 
 static void put_frame(FILE *out, const struct query_frame *f) {
         fprintf(out, " 0x%llX: ", (unsigned long long)f->offset);
-        put_text(out, f->function[0] ? f->function : "???");
+        put_text(out, f->function[0] && !f->guess ? f->function : "???");
         if (f->file[0]) {
                 const char *slash = strrchr(f->file, '/');
 

@@ -231,7 +231,7 @@ static void put_location(struct pprof *p, uint32_t location, uint64_t id) {
         const struct trace_location *l = &p->view->locations[location];
         struct query_frame frames[PPROF_MAX_INLINED];
         Pprof__Line lines[PPROF_MAX_INLINED], *list[PPROF_MAX_INLINED];
-        size_t n = MIN(query_location_frames(p->job->q, location, frames, PPROF_MAX_INLINED),
+        size_t n = MIN(query_known_frames(p->job->q, location, frames, PPROF_MAX_INLINED),
                        (size_t)PPROF_MAX_INLINED);
         struct pprof_module none = {0},
                             *m = l->module < p->view->n_modules ? &p->modules[l->module] : &none;

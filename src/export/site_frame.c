@@ -12,6 +12,8 @@ static bool look(void *ctx, const struct query_frame *f) {
         if (w->left-- > 0)
                 return true;
         w->frame = *f;
+        if (f->guess)
+                w->frame.function = "";
         return false;
 }
 

@@ -190,7 +190,7 @@ static void put_code(struct tables *t) {
         begin_table(t, "frames", 8);
         for (uint32_t i = 0; i < v->n_locations; i++) {
                 const struct trace_location *l = &v->locations[i];
-                size_t n = MIN(query_location_frames(t->job->q, i, frames, SQLITE_MAX_INLINED),
+                size_t n = MIN(query_known_frames(t->job->q, i, frames, SQLITE_MAX_INLINED),
                                (size_t)SQLITE_MAX_INLINED);
 
                 for (size_t k = 0; k < n; k++)

@@ -296,6 +296,16 @@ size_t query_location_frames(const struct query *q, uint32_t location, struct qu
         return end - begin;
 }
 
+size_t query_known_frames(const struct query *q, uint32_t location, struct query_frame *ret,
+                          size_t cap) {
+        size_t n = query_location_frames(q, location, ret, cap);
+
+        for (size_t i = 0; i < n && i < cap; i++)
+                if (ret[i].guess)
+                        ret[i].function = "";
+        return n;
+}
+
 void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx) {
         while (stack != 0 && stack < q->view->n_stacks) {
                 uint32_t location = q->view->stacks[stack].location;

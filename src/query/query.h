@@ -386,6 +386,9 @@ const char *query_component(struct query *q, uint32_t stack); /* "": it has no f
 /* The frames of one location; returns how many there are and fills up to cap of them. */
 size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
                              size_t cap);
+/* The same for whoever cannot say that a name is a guess, which is mostly another function's: it has no name. */
+size_t query_known_frames(const struct query *q, uint32_t location, struct query_frame *ret,
+                          size_t cap);
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 

@@ -37,8 +37,8 @@ static void frame_load(struct code_cursor *f) {
                 f->c.is_eof = f->location >= f->end;
                 if (f->c.is_eof)
                         return;
-                f->n = MIN(query_location_frames(f->c.space->trace.q, (uint32_t)f->location,
-                                                 f->frames, FRAME_MAX_INLINED),
+                f->n = MIN(query_known_frames(f->c.space->trace.q, (uint32_t)f->location, f->frames,
+                                              FRAME_MAX_INLINED),
                            (size_t)FRAME_MAX_INLINED);
         }
         f->location--;
@@ -95,7 +95,8 @@ static const struct sql_column frame_columns[] = {
         [FRAME_LOCATION] = {"location", "the place in code",
                             SQL_IS_EQUAL | SQL_IS_RANGE | SQL_IS_SOUGHT, n_locations},
         [FRAME_DEPTH] = {"depth", "0 is the innermost of those inlined at the place"},
-        [FRAME_FUNCTION] = {"function", "as the trace has it; empty: unknown", .type = "TEXT"},
+        [FRAME_FUNCTION] = {"function", "as the trace has it; empty: unknown, or a guess",
+                            .type = "TEXT"},
         [FRAME_FILE] = {"file", "of source", .type = "TEXT"},
         [FRAME_LINE] = {"line", "in it"},
         [FRAME_MODULE] = {"module", "modules.id"},

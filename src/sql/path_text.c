@@ -62,6 +62,8 @@ static bool take_wanted(void *ctx, const struct query_frame *f) {
         if (w->left-- > 0)
                 return true;
         w->frame = *f;
+        if (f->guess)
+                w->frame.function = "";
         return false;
 }
 

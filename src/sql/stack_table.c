@@ -173,8 +173,8 @@ static void path_load(struct path_cursor *p) {
         const struct trace_view *v = p->c.space->view;
 
         p->i = 0;
-        p->n = MIN(query_location_frames(p->c.space->trace.q, v->stacks[p->at].location, p->frames,
-                                         PATH_MAX_INLINED),
+        p->n = MIN(query_known_frames(p->c.space->trace.q, v->stacks[p->at].location, p->frames,
+                                      PATH_MAX_INLINED),
                    (size_t)PATH_MAX_INLINED);
 }
 

@@ -211,3 +211,31 @@ def top(path):
         traces = r.stdout.decode().split("-----------+")[1:]
         got.append(sorted(traces))
     return got
+
+
+HIDDEN = """
+#include <stdlib.h>
+static void *kept[100];
+__attribute__((noinline, visibility("default"))) int exported_before(int n) { return n * 7; }
+__attribute__((noinline)) static void *hidden(int n) { void *p = malloc(n); kept[n % 100] = p; return p; }
+int main(int argc, char **argv) { for (int i = 1; i < 100; i++) if (!hidden(1000 + exported_before(i))) return 1; return 0; }
+"""
+
+
+def test_a_guess_is_no_name(t):
+    """What lies between exported functions has no name: the nearest, which the trace keeps as a guess, is told as a fact by no format."""
+    program = t.path("hidden")
+    with open(program + ".c", "w") as f:
+        f.write(HIDDEN)
+    r = run(["gcc", "-O1", "-fno-builtin", "-fno-toplevel-reorder", "-rdynamic", "-s", program + ".c", "-o", program])
+    assert r.code == 0, r.errors
+    trace = t.path("h.silt")
+    assert t.silt.record(trace, [program], ["-f"]).code == 0
+    stack = parse(t.silt.command("report", "--json", trace).stdout)["top"][0]["sites"][0]["stack"]
+    assert stack[0]["guess"] and stack[0]["function"] == "exported_before", stack
+    for name in ("folded", "csv", "json", "speedscope", "firefox", "perf-script", "callgrind", "massif", "dhat", "sqlite", "heaptrack", "pprof", "perfetto"):
+        path = export(t, trace, name)
+        data = run([{"heaptrack": "zstdcat", "pprof": "zcat"}.get(name, "cat"), path]).stdout
+        assert b"hidden" in data and b"exported_before" not in data, name
+    rows = t.silt.command("sql", trace, "select function from frames union select function from sites union select function from call_paths", "--csv").text
+    assert "exported_before" not in rows and "main" in rows, rows
