@@ -137,7 +137,7 @@ static void tell(const struct export_command *c, const struct export_told *told,
         tell_damage(c, told);
 }
 
-static int write_file(const struct export_command *c, const char *path, struct err *reterr) {
+static int write_file(struct export_command *c, const char *path, struct err *reterr) {
         const struct product product = {.path = path, .force = c->force, .is_private = true};
         struct product_stream stream;
         struct export_told told = {0};
@@ -150,6 +150,7 @@ static int write_file(const struct export_command *c, const char *path, struct e
         out = fdopen(dup(stream.fd), "w");
         if (!out)
                 abort();
+        c->options.output = path;
         r = export_write(out, &c->options, &told, reterr);
         n_bytes = (uint64_t)MAX(ftello(out), (off_t)0);
         if (fclose(out) != 0 && r >= 0)

@@ -232,6 +232,7 @@ int export_write(FILE *out, const struct export_options *o, struct export_told *
                                          .view = query_view(t.q),
                                          .request = o->request,
                                          .path = o->path,
+                                         .output = o->output,
                                          .out = out,
                                          .told = ret};
 

@@ -36,7 +36,8 @@ int export_format_find(const char *name, const struct export_format **ret, struc
 void export_add_names(struct str *to); /* "folded, pprof, …" */
 
 struct export_options {
-        const char *path; /* of the trace */
+        const char *path;   /* of the trace */
+        const char *output; /* the name of what is written; NULL: it has none */
         const struct export_format *format;
         const struct request *request;
 };

@@ -15,6 +15,7 @@ struct export_job {
         struct query_scope scope; /* process, window and filter, resolved */
         enum query_metric metric; /* for formats with EXPORTS_METRIC */
         const char *path;         /* of the trace */
+        const char *output;       /* NULL: no file with a name */
         FILE *out;                /* write errors are looked for at the end, by export_write */
         struct export_told *told;
 };

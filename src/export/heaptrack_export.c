@@ -559,10 +559,24 @@ static void *zeroed(size_t n, size_t size) {
         return p;
 }
 
+static bool ends_with(const char *name, const char *ending) {
+        size_t n = strlen(name), n_ending = strlen(ending);
+
+        return n >= n_ending && strcmp(name + n - n_ending, ending) == 0;
+}
+
+/* Its readers go by a file's name. */
+static bool is_packed(const char *output) {
+        return !output || ends_with(output, ".zst");
+}
+
 int export_heaptrack(struct export_job *job, struct err *reterr) {
         const struct trace_view *v = job->view;
         struct heaptrack h = {.job = job, .early_seq = UINT64_MAX};
-        int r = export_choose_process(job, reterr);
+        int r = job->output && ends_with(job->output, ".gz")
+                        ? err_set(reterr, -EINVAL,
+                                  "heaptrack files are packed with zstd here: end the name in .zst")
+                        : export_choose_process(job, reterr);
 
         if (r < 0)
                 return r;
@@ -572,7 +586,7 @@ int export_heaptrack(struct export_job *job, struct err *reterr) {
         h.stack_ids = zeroed(v->n_stacks + 1, sizeof(h.stack_ids[0]));
         h.location_ids = zeroed(v->n_locations + 1, sizeof(h.location_ids[0]));
         h.pending = zeroed(v->n_threads + 1, sizeof(h.pending[0]));
-        zstd_out_init(&h.out, job->out);
+        zstd_out_init(&h.out, job->out, is_packed(job->output));
         r = write_file(&h, reterr);
         zstd_out_done(&h.out);
         frame_table_done(&h.frames);

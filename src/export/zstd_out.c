@@ -6,14 +6,15 @@
 
 #include <zstd.h>
 
-void zstd_out_init(struct zstd_out *z, FILE *to) {
+void zstd_out_init(struct zstd_out *z, FILE *to, bool is_packed) {
         *z = (struct zstd_out){.to = to,
-                               .context = ZSTD_createCCtx(),
+                               .context = is_packed ? ZSTD_createCCtx() : NULL,
                                .plain = malloc(ZSTD_OUT_BYTES),
                                .packed = malloc(ZSTD_OUT_BYTES)};
-        if (!z->context || !z->plain || !z->packed)
+        if ((is_packed && !z->context) || !z->plain || !z->packed)
                 abort();
-        ZSTD_CCtx_setParameter(z->context, ZSTD_c_checksumFlag, 1);
+        if (is_packed)
+                ZSTD_CCtx_setParameter(z->context, ZSTD_c_checksumFlag, 1);
 }
 
 void zstd_out_done(struct zstd_out *z) {
@@ -27,6 +28,11 @@ static void pack(struct zstd_out *z, ZSTD_EndDirective end) {
         ZSTD_inBuffer in = {z->plain, z->n, 0};
         size_t left;
 
+        if (!z->context) {
+                fwrite(z->plain, 1, z->n, z->to);
+                z->n = 0;
+                return;
+        }
         do {
                 ZSTD_outBuffer out = {z->packed, ZSTD_OUT_BYTES, 0};
 

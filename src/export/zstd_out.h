@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that is compressed with zstd on its way into a file. Inside export/ only. */
+/* Text that is compressed with zstd, or not, on its way into a file. Inside export/ only. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@ enum { ZSTD_OUT_BYTES = 1 << 17 };
 
 struct zstd_out {
         FILE *to;
-        struct ZSTD_CCtx_s *context;
-        char *plain, *packed; /* ZSTD_OUT_BYTES each */
+        struct ZSTD_CCtx_s *context; /* NULL: the text is written as it is */
+        char *plain, *packed;        /* ZSTD_OUT_BYTES each */
         size_t n;
         int status; /* 0 or -errno */
 };
 
-void zstd_out_init(struct zstd_out *z, FILE *to);
+void zstd_out_init(struct zstd_out *z, FILE *to, bool is_packed);
 int zstd_out_end(struct zstd_out *z); /* everything is written, or -errno */
 void zstd_out_done(struct zstd_out *z);
 void zstd_out_flush(struct zstd_out *z);

@@ -239,3 +239,17 @@ def test_a_guess_is_no_name(t):
         assert b"hidden" in data and b"exported_before" not in data, name
     rows = t.silt.command("sql", trace, "select function from frames union select function from sites union select function from call_paths", "--csv").text
     assert "exported_before" not in rows and "main" in rows, rows
+
+
+def test_heaptrack_goes_by_the_name(t):
+    """Its readers take a file for packed if its name says so, and so does silt."""
+    trace = recorded(t)
+    for name, is_packed in (("a.heaptrack.zst", True), ("a.heaptrack", False), ("a", False)):
+        r = t.silt.command("export", trace, "--format", "heaptrack", "-f", "-o", t.path(name))
+        assert r.code == 0, r.errors
+        with open(t.path(name), "rb") as f:
+            data = f.read()
+        assert data.startswith(b"\x28\xb5\x2f\xfd") == is_packed and (b"\n+ " in data) == (not is_packed), data[:100]
+        assert totals(t, t.path(name))["allocations"] == totals(t, trace)["allocations"]
+    r = t.silt.command("export", trace, "--format", "heaptrack", "-o", t.path("a.gz"))
+    assert r.code == 2 and ".zst" in r.errors and r.errors.count("\n") == 1 and not os.path.exists(t.path("a.gz")), r.errors
