@@ -145,6 +145,19 @@ static int measure_against(struct check *c, struct check_result *r, struct err *
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+/* Where the figure is not known, the least that it is may still be above the limit. */
+static void tell_least(struct check_result *r, bool is_unknown, double least, const char *why) {
+        if (!is_unknown)
+                return;
+        r->measured = least;
+        if (least > r->limit->limit)
+                snprintf(r->remark, sizeof(r->remark), "at least: %s", why);
+        else {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "%s", why);
+        }
+}
+
 static void measure_plain(struct check *c, struct check_result *r) {
         const struct query_totals *t = &c->side.answer->totals;
         enum query_metric metric = QUERY_PEAK;
@@ -152,11 +165,8 @@ static void measure_plain(struct check *c, struct check_result *r) {
         switch (r->limit->kind) {
         case LIMIT_PEAK:
                 r->measured = (double)t->peak_bytes;
-                if (t->lacks_peak) {
-                        r->status = CHECK_UNTOLD;
-                        snprintf(r->remark, sizeof(r->remark),
-                                 "the trace is of one moment, and does not know its peak");
-                }
+                tell_least(r, t->lacks_peak, r->measured,
+                           "the trace is of one moment, and does not know its peak");
                 break;
         case LIMIT_RSS:
                 r->measured = (double)t->peak_rss_bytes;
@@ -169,11 +179,10 @@ static void measure_plain(struct check *c, struct check_result *r) {
         case LIMIT_ALLOCATED:
                 r->measured = (double)t->alloc_bytes;
                 metric = QUERY_ALLOCATED;
-                if (t->lacks_blocks || t->lacks_traffic) {
-                        r->status = CHECK_UNTOLD;
-                        snprintf(r->remark, sizeof(r->remark),
-                                 "the trace does not know what was allocated");
-                }
+                tell_least(r, t->lacks_blocks || t->lacks_traffic, (double)t->peak_bytes,
+                           "the trace does not know what was allocated");
+                if (t->lacks_traffic)
+                        metric = QUERY_PEAK; /* by which culprits are known */
                 break;
         case LIMIT_ALLOCATIONS:
                 r->measured = (double)t->n_allocs;

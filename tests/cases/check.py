@@ -197,3 +197,16 @@ def test_a_filter_that_selects_nothing_is_told(t):
     assert r.code == 0 and "No block has function" in r.text, r.text
     r = t.silt.command("check", trace, "--function", "no_such_function", "--max-peak", "1M", "--strict")
     assert r.code == 2, r.text
+
+
+def test_the_least_may_be_too_much(t):
+    """A dump of one moment does not know its peak, which is no less than what is live."""
+    dump = t.path("one.heap")
+    with open(dump, "w") as f:
+        f.write("heap_v2/1\n  t*: 10: 5000 [0: 0]\n@ 0x10 0x20\n  t*: 10: 5000 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    for option in ("--max-peak", "--max-allocated"):
+        r = t.silt.command("check", dump, option, "4K")
+        assert r.code == 1 and "at least" in r.text and "4.9 KiB" in r.text, r.text + r.errors
+        r = t.silt.command("check", dump, option, "6K")
+        assert r.code == 0 and "could not be done" in r.text and "unknown" in r.text, r.text + r.errors
+        assert t.silt.command("check", dump, option, "6K", "--strict").code == 2
