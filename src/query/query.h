@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "query/query_frame.h"
 #include "trace/model.h"
 #include "trace/reader.h"
 
@@ -365,31 +366,6 @@ int query_figures_compare(const struct query_figures *x, const struct query_figu
                           enum query_metric m);
 void query_sort_sites(struct query_site *sites, size_t n, enum query_metric m); /* largest first */
 
-/* ---- frames ---------------------------------------------------------------------------------- */
-
-struct query_frame {
-        const char *function; /* "" unknown */
-        const char *file;     /* "" unknown */
-        const char *module;   /* path; "" unknown */
-        uint64_t offset;      /* in the module, or the address when it has none */
-        uint32_t line, location;
-        bool inlined, guess;
-};
-
-/* Calls fn for each frame from the allocator's caller outwards, inlined functions included,
- * until it returns false. */
-typedef bool (*query_frame_fn)(void *ctx, const struct query_frame *f);
-void query_each_frame(const struct query *q, uint32_t stack, query_frame_fn fn, void *ctx);
-/* Which of them requested the memory: the innermost that is no machinery; SIZE_MAX: there is none. */
-size_t query_requester(struct query *q, uint32_t stack);
-const char *query_component(struct query *q, uint32_t stack); /* "": it has no frames */
-/* The frames of one location; returns how many there are and fills up to cap of them. */
-size_t query_location_frames(const struct query *q, uint32_t location, struct query_frame *ret,
-                             size_t cap);
-/* The same for whoever cannot say that a name is a guess, which is mostly another function's: it has no name. */
-size_t query_known_frames(const struct query *q, uint32_t location, struct query_frame *ret,
-                          size_t cap);
-
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 enum query_by {
@@ -701,3 +677,4 @@ int query_held_blocks(struct query *q, const struct query_scope *scope, query_bl
                       void *ctx, bool *ret_is_exact, struct err *reterr);
 
 #include "query/pages.h" /* a part of this one */
+#include "query/query_frame.h"
