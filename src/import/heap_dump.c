@@ -233,9 +233,14 @@ static int put_path(struct heap_dump *d, const struct heap_path *p, struct impor
                                                          alloc_bytes - live_bytes});
 }
 
-/* jemalloc counts them with prof_accum alone. */
+/* jemalloc counts them with prof_accum alone; tcmalloc writes what its samples have live twice. */
 static bool has_allocs(const struct heap_dump *d) {
-        for (size_t i = 0; i < d->paths.n; i++)
+        bool is_twice = d->has_live_twice;
+
+        for (size_t i = 0; i < d->paths.n && is_twice; i++)
+                is_twice = d->paths.items[i].n_allocs == d->paths.items[i].n_live &&
+                           d->paths.items[i].alloc_bytes == d->paths.items[i].live_bytes;
+        for (size_t i = 0; i < d->paths.n && !is_twice; i++)
                 if (d->paths.items[i].n_allocs > 0)
                         return true;
         return false;
@@ -249,8 +254,6 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reter
                                            .has_no_peak = import_trace_n_files(t) == 1,
                                            .command = d->program};
         uint64_t n_larger = 0;
-        struct unit_text size;
-        char text[200];
         int r;
 
         d->has_allocs = has_allocs(d);
@@ -259,11 +262,8 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reter
                         reterr, -EINVAL,
                         "of these dumps some count what was ever allocated, and some do not: import them one by one");
         r = import_trace_begin(t, &begin, reterr);
-        if (r >= 0 && is_sampled(d)) {
-                snprintf(text, sizeof(text), "Figures are estimates from samples, one in %s",
-                         unit_bytes(&size, d->sample_bytes));
-                import_trace_limit(t, text);
-        }
+        if (r >= 0 && is_sampled(d))
+                import_trace_estimates(t, d->sample_bytes);
         for (size_t i = 0; i < d->paths.n && r >= 0; i++) {
                 const struct heap_path *p = &d->paths.items[i];
 

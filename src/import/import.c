@@ -122,6 +122,7 @@ static int read_file(const char *path, struct import_trace *t, const struct impo
                             path, f->title);
         if (r >= 0)
                 r = check_type(path, t, f, reterr);
+        import_trace_begin_file(t, path);
         if (r >= 0)
                 r = f->read(&in, t, reterr);
         if (r >= 0 && in.is_cut && import_trace_is_begun(t))

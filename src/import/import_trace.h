@@ -107,6 +107,8 @@ int import_trace_total(struct import_trace *t, uint32_t stack, const struct impo
 /* Only what is live at the moment to come is known: what came and went since the moment before is the least that explains it. */
 int import_trace_live(struct import_trace *t, uint32_t stack, uint64_t n_blocks,
                       uint64_t live_bytes);
+/* Sums are estimates from samples, one in so many bytes: they need not rise from one moment to the next. Told as a limit; nothing up to 1. */
+void import_trace_estimates(struct import_trace *t, uint64_t sample_bytes);
 /* The moment they were true. Call paths that were not named have, after import_trace_live, nothing live any more; after
  * import_trace_total, what they had. */
 int import_trace_moment(struct import_trace *t, uint64_t time_ns, struct err *reterr);
@@ -128,6 +130,7 @@ void import_trace_end(struct import_trace *t, uint64_t end_ns, enum trace_ended 
 
 /* fd is an empty file, borrowed. */
 struct import_trace *import_trace_new(int fd, size_t n_files);
+void import_trace_begin_file(struct import_trace *t, const char *path);  /* borrowed */
 void import_trace_choose_type(struct import_trace *t, const char *name); /* borrowed; NULL: none */
 /* What limits the figures, as one note: the first sentence, and those of import_trace_limit. */
 void import_trace_tell_limits(struct import_trace *t, const char *first);

@@ -473,19 +473,13 @@ static void tell_labels(struct pprof_in *p) {
 }
 
 static void tell_limits(struct pprof_in *p, const struct pprof_misfits *misfits) {
-        struct unit_text size;
-        char text[200];
-
         pprof_values_tell(&p->v, p->type_names.items, p->type_names.n, p->trace);
         if (!p->v.is_weight && !pprof_values_has_live(&p->v) && p->v.place_of[PPROF_LIVE_BYTES] < 0)
                 import_trace_limit(
                         p->trace,
                         "It does not say what is in use: all that was allocated counts as live");
-        if (p->period > 1 && strcmp(text_of(p, p->period_type.type), "space") == 0) {
-                snprintf(text, sizeof(text), "Figures are estimates from samples, one in %s",
-                         unit_bytes(&size, p->period));
-                import_trace_limit(p->trace, text);
-        }
+        if (strcmp(text_of(p, p->period_type.type), "space") == 0)
+                import_trace_estimates(p->trace, p->period);
         tell_labels(p);
         tell_misfits(p, misfits);
 }
