@@ -54,6 +54,10 @@ static bool parse(int argc, char **argv, struct import_command *c, int *ret_exit
 static void tell(const struct import_command *c, const struct import_told *told) {
         struct unit_text n, stacks;
 
+        if (told->is_reordered)
+                fprintf(stderr,
+                        "silt: the files were read in the order of their numbers, from '%s' to '%s'\n",
+                        told->first, told->last);
         if (told->n_events)
                 fprintf(stderr,
                         "silt: imported %s: %s event%s, %s call path%s: see 'silt report %s'\n",

@@ -8,7 +8,9 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/vec.h"
 #include "import/import_format.h"
+#include "import/import_sequence.h"
 #include "trace/format.h"
 
 /* In the order in which they are tried: those with the surest marks first. */
@@ -152,12 +154,17 @@ int import_files(const char *const *paths, size_t n_paths, const struct import_o
                  int fd, struct import_told *ret, struct err *reterr) {
         struct import_trace *t = import_trace_new(fd, n_paths);
         const struct import_format *format = NULL;
+        VEC(const char *) ordered = {0};
+        bool is_reordered;
         int r = 0;
 
+        for (size_t i = 0; i < n_paths; i++)
+                vec_push(&ordered, paths[i]);
+        is_reordered = import_sequence_sort(ordered.items, n_paths);
         if (options)
                 import_trace_choose_type(t, options->sample_type);
         for (size_t i = 0; i < n_paths && r >= 0; i++)
-                r = read_file(paths[i], t, &format, reterr);
+                r = read_file(ordered.items[i], t, &format, reterr);
         if (r >= 0) {
                 tell_limits(t, format);
                 r = import_trace_finish(t, reterr);
@@ -166,7 +173,11 @@ int import_files(const char *const *paths, size_t n_paths, const struct import_o
                 *ret = (struct import_told){.title = format->title,
                                             .n_events = import_trace_n_events(t),
                                             .n_moments = import_trace_n_moments(t),
-                                            .n_stacks = import_trace_n_stacks(t)};
+                                            .n_stacks = import_trace_n_stacks(t),
+                                            .is_reordered = is_reordered,
+                                            .first = ordered.items[0],
+                                            .last = ordered.items[n_paths - 1]};
+        vec_free(&ordered);
         import_trace_free(t);
         return r;
 }

@@ -22,9 +22,12 @@ struct import_told {
         uint64_t n_events;  /* 0: totals alone */
         uint64_t n_moments; /* of totals */
         uint64_t n_stacks;
+        bool is_reordered;        /* by the numbers in the names: import_sequence.h */
+        const char *first, *last; /* of the paths, as they were taken */
 };
 
-/* Reads all of paths, which are of one format, into the empty file fd. Several are moments of one program, in the order given. options
+/* Reads all of paths, which are of one format, into the empty file fd. Several are moments of one program, in the order of the
+ * numbers in their names, else in that given. options
  * and ret may be NULL. */
 int import_files(const char *const *paths, size_t n_paths, const struct import_options *options,
                  int fd, struct import_told *ret, struct err *reterr);

@@ -128,6 +128,10 @@ size_t import_trace_n_files(const struct import_trace *t) {
         return t->n_files;
 }
 
+uint64_t import_trace_last_ns(const struct import_trace *t) {
+        return t->last_ns;
+}
+
 size_t import_trace_n_moments(const struct import_trace *t) {
         return t->n_moments;
 }

@@ -112,6 +112,7 @@ void import_trace_estimates(struct import_trace *t, uint64_t sample_bytes);
 /* The moment they were true. Call paths that were not named have, after import_trace_live, nothing live any more; after
  * import_trace_total, what they had. */
 int import_trace_moment(struct import_trace *t, uint64_t time_ns, struct err *reterr);
+uint64_t import_trace_last_ns(const struct import_trace *t); /* of what was put: events, moments */
 size_t import_trace_n_moments(const struct import_trace *t);
 
 /* ---- words ------------------------------------------------------------------------------------- */

@@ -527,6 +527,11 @@ static int put_profile(struct pprof_in *p) {
         if (r < 0)
                 return err_set(p->err, r, "'%s': its samples add up to too much", p->in->path);
         tell_limits(p, &misfits);
+        if (import_trace_n_moments(p->trace) && moment_of(p) < import_trace_last_ns(p->trace))
+                return err_set(
+                        p->err, -EINVAL,
+                        "'%s' was taken before the file before it: give the files in the order they were taken",
+                        p->in->path);
         return import_trace_moment(p->trace, moment_of(p), p->err);
 }
 

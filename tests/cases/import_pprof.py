@@ -115,10 +115,10 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes")), default="", label=""):
+def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes")), default="", label="", time_s=0):
     """A profile with one function, `f`, and these samples."""
     texts = [b"", b"f", b"f.c", default.encode(), label.encode()]
-    out = field(14, 3) if default else b""
+    out = (field(14, 3) if default else b"") + (field(9, time_s * 10**9) if time_s else b"")
     labels = field(3, field(1, 4) + field(3, 7)) if label else b""
     for pair in types:
         numbers = []
@@ -132,15 +132,24 @@ def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes"))
     return out + b"".join(field(6, text) for text in texts)
 
 
-def written(t, data):
-    with open(t.path("made.pb"), "wb") as f:
+def written(t, data, name="made.pb"):
+    with open(t.path(name), "wb") as f:
         f.write(data)
-    return t.path("made.pb")
+    return t.path(name)
 
 
 def test_only_what_is_in_use(t):
     got = totals(t, written(t, profile([(3, 300), (1, 50)])))
     assert (got["end_live_blocks"], got["end_live_bytes"]) == (4, 350), got
+
+
+def test_profiles_are_in_the_order_they_were_taken(t):
+    paths = [written(t, profile([(3, 300 + i)], time_s=1700000000 + 10 * i), f"{name}.pb") for i, name in enumerate(("a", "b", "c"))]
+    out = t.path("all.silt")
+    r = t.silt.command("import", *paths, "-o", out)
+    assert r.code == 0 and totals(t, out)["end_live_bytes"] == 302, r.errors
+    r = t.silt.command("import", paths[0], paths[2], paths[1], "-o", out, "-f")
+    assert r.code == 2 and "b.pb' was taken before the file before it" in r.errors and r.errors.count("\n") == 1, r.errors
 
 
 def test_cpu_time(t):

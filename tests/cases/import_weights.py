@@ -300,3 +300,17 @@ def test_tcmalloc_does_not_say_what_it_freed(t):
     got, (first, second) = report(t, out)["totals"], [report(t, d)["totals"] for d in dumps]
     assert got["peak_live_bytes"] == first["end_live_bytes"] and got["end_live_bytes"] == second["end_live_bytes"], got
     assert got["allocations"] is None and got["bytes_allocated"] is None, got
+
+
+def test_dumps_are_read_in_the_order_of_their_numbers(t):
+    """As a shell gives them, .10 before .2."""
+    dumps = [jemalloc_dump(t, f"app.{n}.heap", 1, (n, 100 * n), (0, 0)) for n in (1, 10, 2)]
+    out = t.path("app.silt")
+    r = t.silt.command("import", *dumps, "-o", out)
+    assert r.code == 0 and f"in the order of their numbers, from '{dumps[0]}' to '{dumps[1]}'" in r.errors, r.errors
+    assert report(t, out)["totals"]["end_live_bytes"] == 1000
+    r = t.silt.command("import", dumps[0], dumps[2], "-o", out, "-f")
+    assert r.code == 0 and "order" not in r.errors, r.errors
+    words = [jemalloc_dump(t, name, 1, (n, 100 * n), (0, 0)) for name, n in (("before.heap", 3), ("after.heap", 2))]
+    r = t.silt.command("import", *words, "-o", out, "-f")
+    assert r.code == 0 and report(t, out)["totals"]["end_live_bytes"] == 200, r.errors
