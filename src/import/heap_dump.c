@@ -246,8 +246,71 @@ static bool has_allocs(const struct heap_dump *d) {
         return false;
 }
 
+/* What the head counts and no row has: gperftools cuts a file at 1 MiB while it writes it. */
+static struct heap_path missing_of(const struct heap_dump *d) {
+        struct heap_path rest = d->head;
+
+        for (size_t i = 0; i < d->paths.n; i++) {
+                const struct heap_path *p = &d->paths.items[i];
+
+                rest.n_live -= MIN(rest.n_live, p->n_live);
+                rest.live_bytes -= MIN(rest.live_bytes, p->live_bytes);
+                rest.n_allocs -= MIN(rest.n_allocs, p->n_allocs);
+                rest.alloc_bytes -= MIN(rest.alloc_bytes, p->alloc_bytes);
+        }
+        return rest;
+}
+
+/* Sums of samples cannot be scaled without their call paths: those are only told. */
+static int put_missing(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                       struct err *reterr) {
+        const struct import_function unknown = {.name = "(left out when the file was written)"};
+        const struct import_place place = {.functions = &unknown, .n_functions = 1};
+        struct heap_path rest = missing_of(d);
+        bool is_live = rest.live_bytes > 0, is_put;
+        struct unit_text has, counts;
+        uint32_t stack = 0;
+        char text[240];
+        int r;
+
+        if (!is_live && !rest.alloc_bytes)
+                return 0;
+        if (d->has_allocs) {
+                rest.n_allocs = MAX(rest.n_allocs, rest.n_live);
+                rest.alloc_bytes = MAX(rest.alloc_bytes, rest.live_bytes);
+        }
+        is_put = !is_sampled(d) && (!rest.live_bytes || rest.n_live) &&
+                 (rest.alloc_bytes == rest.live_bytes || rest.n_allocs > rest.n_live);
+        snprintf(
+                text, sizeof(text),
+                "Its call paths have %s of the %s %s that its head counts: the file was cut when it was written%s",
+                unit_bytes(&has, is_live ? d->head.live_bytes - rest.live_bytes
+                                         : d->head.alloc_bytes - rest.alloc_bytes),
+                unit_bytes(&counts, is_live ? d->head.live_bytes : d->head.alloc_bytes),
+                is_live ? "live" : "allocated",
+                is_put ? ", and the rest has no call path" : ", and the rest is missing");
+        /* of a timeline, a call path that is missing would keep what it had */
+        if (is_put && import_trace_n_files(t) > 1)
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s' was cut when it was written, and lacks call paths that its head counts: import it alone",
+                        in->path);
+        import_trace_limit(t, text);
+        r = is_put ? import_trace_call(t, &place, &stack, reterr) : 0;
+        if (r < 0 || !is_put)
+                return r;
+        return !d->has_allocs
+                       ? import_trace_live(t, stack, rest.n_live, rest.live_bytes)
+                       : import_trace_total(t, stack,
+                                            &(struct import_total){rest.n_allocs, rest.alloc_bytes,
+                                                                   rest.n_allocs - rest.n_live,
+                                                                   rest.alloc_bytes -
+                                                                           rest.live_bytes});
+}
+
 /* Dumps have no time: moments are a second apart, in their order. */
-int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reterr) {
+int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                  struct err *reterr) {
         const struct import_begin begin = {.is_totals = true,
                                            .has_no_time = true,
                                            .has_no_traffic = !has_allocs(d),
@@ -271,6 +334,8 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reter
                         r = put_path(d, p, t, reterr);
                 n_larger += p->n_live > p->n_allocs || p->live_bytes > p->alloc_bytes;
         }
+        if (r >= 0 && d->head.has_sums)
+                r = put_missing(d, t, in, reterr);
         if (d->has_allocs && !is_sampled(d)) /* those of samples are rounded */
                 import_trace_tell_larger(t, n_larger);
         return r < 0 ? r

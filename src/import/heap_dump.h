@@ -31,6 +31,7 @@ struct heap_dump {
         uint64_t sample_bytes; /* mean distance of samples */
         VEC(uint64_t) addresses;
         VEC(struct heap_path) paths;
+        struct heap_path head; /* sums of all, if the profile says them */
         struct import_maps maps;
         struct map symbols; /* address → struct heap_symbol of the arena, the innermost */
         struct arena *arena;
@@ -54,4 +55,5 @@ int heap_dump_take_path(struct heap_dump *d, const char *text, const struct impo
 void heap_dump_add_symbol(struct heap_dump *d, uint64_t address, const struct heap_symbol *symbol);
 /* "2: 128 [0: 0]", blanks as they come; *ret_rest is behind it. */
 bool heap_dump_parse_sums(const char *text, struct heap_path *p, const char **ret_rest);
-int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reterr);
+int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                  struct err *reterr);

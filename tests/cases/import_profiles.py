@@ -142,6 +142,22 @@ def test_gperftools_heap_is_as_pprof_tells_it(t):
     assert timeline["peak_live_bytes"] == max(numbers(open(d).readline())[1] for d in dumps), timeline
 
 
+def test_gperftools_cuts_its_files(t):
+    """At 1 MiB while it writes them: the head counts all, and what has no row has no call path."""
+    path = t.path("cut.heap")
+    for mark, row, end, words in (("heapprofile", "2: 200 [ 3: 300]", 9000, "200 B of the 8.8 KiB live that its head counts"),
+                                  ("heap_v2/65536", "2: 200 [ 2: 200]", None, "and the rest is missing")):
+        with open(path, "w") as f:
+            f.write(f"heap profile: 90: 9000 [ 700: 80000] @ {mark}\n {row} @ 0x10 0x20\nMAPPED_LIBRARIES:\n")
+        got = totals(t, path)
+        said = " ".join(t.silt.command("report", path).text.split())
+        assert words in said and "was cut when it was written" in said, said
+        if end:
+            assert (got["end_live_blocks"], got["end_live_bytes"], got["allocations"], got["bytes_allocated"]) == (90, end, 700, 80000), got
+            r = t.silt.command("import", path, path, "-o", t.path("never.silt"))
+            assert r.code == 2 and "import it alone" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
 def test_jemalloc_is_as_jeprof_tells_it(t):
     program = build(t)
     for name, sample in (("exact", 0), ("sampled", 12)):
