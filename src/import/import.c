@@ -28,6 +28,7 @@ static const struct import_format *const formats[] = {
         &import_bytehound,
         &import_mtrace,
         &import_perf_data,
+        &import_xtree, /* before massif, whose form it has */
         &import_massif,
         &import_perf_script,
         &import_cpu_profile,

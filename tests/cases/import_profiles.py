@@ -28,6 +28,10 @@ int main(int argc, char **argv) {
                 kept[i] = NULL;
         }
         small(7);
+#ifdef REALLOC
+        for (int i = 1; i < 1000; i += 7)
+                kept[i] = realloc(kept[i], i % 2 ? 50 : 90000);
+#endif
         return 0;
 }
 """
@@ -119,6 +123,47 @@ def test_memcheck_is_as_it_sums_itself_up(t):
     assert "could not be done" in r.text, r.text
     r = t.silt.command("report", log, "--by", "peak")
     assert r.code == 2 and "unknown" in r.errors, r.errors
+
+
+def snapshot(number, label, nodes, unit="ms"):
+    """One sum of an xtree: `nodes` are (bytes, frame) below the top."""
+    total = sum(n for n, _ in nodes)
+    rows = "".join(f" n0: {n} {frame}\n" for n, frame in nodes)
+    return (f"#-----------\nsnapshot={number}\n#-----------\ntime=7\nmem_heap_B={total}\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+            f"heap_tree=detailed\nn{len(nodes)}: {total} {label} : words\n{rows}")
+
+
+XTREE = "desc: xtree.produce_report\ncmd: ./app\ntime_unit: ms\n"
+BIG, SMALL, FREER = "0x109175: big (m.c:3)", "0x109195: small (m.c:4)", "0x1091B5: main (m.c:9)"
+
+
+def test_an_xtree_is_no_timeline(t):
+    """Its snapshots are sums of one moment."""
+    path = t.path("x.ms")
+    sums = [("curB", [(700, BIG), (40, SMALL)]), ("curBk", [(7, BIG), (4, SMALL)])]
+    full = [("totB", [(900, BIG), (60, SMALL)]), ("totBk", [(9, BIG), (6, SMALL)]), ("totFdB", [(220, FREER)]), ("totFdBk", [(4, FREER)])]
+    for parts, allocated in ((sums, (None, None)), (sums + full, (15, 960))):
+        with open(path, "w") as f:
+            f.write(XTREE + "".join(snapshot(i, *part) for i, part in enumerate(parts)))
+        got = totals(t, path)
+        assert (got["end_live_blocks"], got["end_live_bytes"]) == (11, 740), got
+        assert (got["allocations"], got["bytes_allocated"]) == allocated and got["peak_live_bytes"] is None, got
+    with open(path, "w") as f:
+        f.write(XTREE + snapshot(0, "RB", [(700, BIG)]))
+    r = t.silt.command("report", path)
+    assert r.code == 2 and "sums of 'RB : words' are unknown" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_an_xtree_is_as_valgrind_sums_it_up(t):
+    for options in ((), ("-DREALLOC",)):
+        program, path = build(t, *options), t.path("real.ms")
+        r = run(["valgrind", "--xtree-memory=full", f"--xtree-memory-file={path}", program])
+        assert r.code == 0, r.errors
+        end_bytes, end_blocks = numbers(line_of(r.errors, "in use at exit:"))
+        n_allocs, n_frees, n_bytes = numbers(line_of(r.errors, "total heap usage:"))
+        got = totals(t, kept_whole(t, path))
+        assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), (got, r.errors)
+        assert (got["allocations"], got["frees"], got["bytes_allocated"]) == (n_allocs, n_frees, n_bytes), (got, r.errors)
 
 
 def test_gperftools_heap_is_as_pprof_tells_it(t):
