@@ -89,10 +89,12 @@ static bool raise(uint64_t *allocated, uint64_t *freed, uint64_t was_allocated, 
 }
 
 /* Blocks and bytes come together. */
-static void pair(struct total_state *s) {
-        if ((s->next.alloc_bytes > s->sum.alloc_bytes && s->next.n_allocs == s->sum.n_allocs) ||
-            (s->next.free_bytes > s->sum.free_bytes && s->next.n_frees == s->sum.n_frees))
-                s->next.n_allocs++, s->next.n_frees++;
+static bool pair(struct total_state *s) {
+        if ((s->next.alloc_bytes == s->sum.alloc_bytes || s->next.n_allocs > s->sum.n_allocs) &&
+            (s->next.free_bytes == s->sum.free_bytes || s->next.n_frees > s->sum.n_frees))
+                return false;
+        s->next.n_allocs++, s->next.n_frees++;
+        return true;
 }
 
 static bool make_rise(struct import_totals *t, struct total_state *s) {
@@ -106,8 +108,7 @@ static bool make_rise(struct import_totals *t, struct total_state *s) {
             !raise(&s->next.alloc_bytes, &s->next.free_bytes, s->sum.alloc_bytes, s->sum.free_bytes,
                    slack, &t->n_raised))
                 return false;
-        if (is_estimate)
-                pair(s);
+        t->n_paired += is_estimate && pair(s);
         return true;
 }
 

@@ -29,6 +29,7 @@ struct import_totals {
         uint64_t sample_bytes; /* mean distance of samples; up to 1: sums are exact */
         double alloc_bytes;    /* of all, in the moment before, as the source had them */
         uint64_t n_raised;     /* sums that fell */
+        uint64_t n_paired;     /* sums of bytes that came without a block */
         bool uses_live;
 };
 

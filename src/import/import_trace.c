@@ -484,10 +484,16 @@ void import_trace_tell_larger(struct import_trace *t, uint64_t n_paths) {
 }
 
 /* Of estimates: import_totals.h. */
-static void tell_raised(struct import_trace *t) {
+static void tell_misfits(struct import_trace *t) {
         struct unit_text n;
         char text[200];
 
+        if (t->totals.n_paired) {
+                snprintf(text, sizeof(text),
+                         "Estimates have bytes without a block %s time%s: one is counted for them",
+                         unit_count(&n, t->totals.n_paired), unit_s(t->totals.n_paired));
+                import_trace_limit(t, text);
+        }
         if (!t->totals.n_raised)
                 return;
         snprintf(
@@ -502,7 +508,7 @@ void import_trace_tell_limits(struct import_trace *t, const char *first) {
         struct trace_limit l = {.kind = LIMIT_IMPORTED};
         char note[1024];
 
-        tell_raised(t);
+        tell_misfits(t);
         str_addf(&text, "%s%s", first, str_text(&t->limits));
         l.text = str_text(&text);
         trace_limit_write(&l, note, sizeof(note));

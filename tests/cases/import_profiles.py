@@ -3,6 +3,7 @@
 
 import glob
 import gzip
+import json
 import os
 import re
 
@@ -83,6 +84,60 @@ def test_dhat_is_as_it_sums_itself_up(t):
     assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), got
     assert got["peak_at_s"] is None and got["temporary_allocations"] is None, got
     assert totals(t, kept_whole(t, out)) == got
+
+
+def dhat(points, **members):
+    """A DHAT profile of one frame for each point: (tb, tbk, gb, gbk, eb, ebk)."""
+    keys = ("tb", "tbk", "gb", "gbk", "eb", "ebk")
+    rows = [dict(zip(keys, p), tl=9, mb=max(p[2], p[4]), mbk=max(p[3], p[5]), fs=[i + 1]) for i, p in enumerate(points)]
+    return json.dumps({"dhatFileVersion": 2, "mode": "heap", "verb": "Allocated", "bklt": True, "bkacc": False, "tu": "\u00b5s", "Mtu": "s",
+                       "cmd": "app", "pid": 7, "te": 2000000, "tg": 1000000, **members, "pps": rows,
+                       "ftbl": ["[root]"] + [f"0x{i + 1}0: f{i} (m.c:{i + 1})" for i in range(len(points))]})
+
+
+KNOWN = ("allocations", "frees", "bytes_allocated", "peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks", "peak_at_s")
+
+
+def test_dhat_there_and_back(t):
+    path, back = t.path("there.dhat"), t.path("back.dhat")
+    for times in ({}, {"tu": "instrs", "Mtu": "Minstr"}):
+        with open(path, "w") as f:
+            f.write(dhat([(900, 9, 700, 7, 100, 1), (60, 6, 10, 1, 0, 0)], **times))
+        r = t.silt.command("export", path, "--format", "dhat", "-o", back, "-f")
+        assert r.code == 0 and "lifetimes are 0" in r.errors, r.errors
+        got, again = totals(t, path), totals(t, back)
+        assert [got[k] for k in KNOWN] == [15, 14, 960, 710, 8, 100, 1, None if times else 1.0], got
+        assert [again[k] for k in KNOWN] == [got[k] for k in KNOWN], (got, again)
+        assert "Lifetimes of blocks are left out" in " ".join(t.silt.command("report", path).text.split())
+    with open(path, "w") as f:
+        f.write("heap_v2/1\n  t*: 2: 200 [0: 0]\n@ 0x10\n  t*: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    r = t.silt.command("export", path, "--format", "dhat", "-o", back, "-f")
+    assert r.code == 2 and "has no sums of what was allocated" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_dhat_of_estimates(t):
+    """Each figure is rounded for itself: bytes come without blocks. Counted figures that do are refused."""
+    path = t.path("estimates.dhat")
+    points = [(900, 7, 890, 7, 0, 0), (500, 5, 100, 1, 90, 1)]
+    with open(path, "w") as f:
+        f.write(dhat(points, sampleBytes=8192))
+    got = totals(t, kept_whole(t, path))
+    assert [got[k] for k in KNOWN[2:7]] == [1400, 990, 8, 90, 1] and got["allocations"] == 13, got
+    words = " ".join(t.silt.command("report", path).text.split())
+    assert "estimates from samples, one in 8.0 KiB" in words and "bytes without a block 1 time: one is counted" in words, words
+    with open(path, "w") as f:
+        f.write(dhat(points))
+    r = t.silt.command("report", path)
+    assert r.code == 2 and "estimates.dhat': the sums of a call path do not fit together" in r.errors, r.errors
+
+
+def test_dhat_of_a_sampled_recording(t):
+    trace, path = t.path("sampled.silt"), t.path("sampled.dhat")
+    assert t.silt.command("run", "-q", "--sample", "1K", "-o", trace, "--", build(t)).code == 0
+    r = t.silt.command("export", trace, "--format", "dhat", "-o", path)
+    assert r.code == 0, r.errors
+    mine, got = totals(t, trace), totals(t, path)
+    assert [mine[k] for k in KNOWN[3:7]] == [got[k] for k in KNOWN[3:7]], (mine, got)
 
 
 def test_memcheck_is_as_it_sums_itself_up(t):
