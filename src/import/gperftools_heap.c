@@ -43,7 +43,8 @@ static int take_head(struct heap_dump *d, const char *line, const struct import_
                 d->scaling = HEAP_POISSON;
                 d->sample_bytes = strtoull(strchr(kind, '/') + 1, NULL, 10);
                 d->has_live_twice = kind[4] == '_';
-                if (kind[4] == '/')
+                d->cuts_fractions = kind[4] == '/';
+                if (d->cuts_fractions)
                         d->sample_bytes /= 2;
         } else if (strncmp(kind, "heapprofile", 11) != 0 && strncmp(kind, "growth", 6) != 0 &&
                    *kind) {

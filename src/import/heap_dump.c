@@ -140,11 +140,14 @@ static double factor(const struct heap_dump *d, uint64_t n, uint64_t bytes) {
 
         if (!is_sampled(d) || mean <= 0)
                 return 1;
-        return 1 / -expm1(-mean / distance);
+        /* that its last bits are pprof's, too */
+        return d->cuts_fractions ? 1 / (1 - exp(-mean / distance)) : 1 / -expm1(-mean / distance);
 }
 
-static uint64_t scaled(uint64_t n, double by) {
-        return (uint64_t)llround(MIN((double)n * by, 9e18));
+static uint64_t scaled(const struct heap_dump *d, uint64_t n, double by) {
+        double all = MIN((double)n * by, 9e18);
+
+        return d->cuts_fractions ? (uint64_t)all : (uint64_t)llround(all);
 }
 
 static const struct heap_symbol *symbol_of(const struct heap_dump *d, uint64_t address) {
@@ -215,9 +218,10 @@ static int put_path(struct heap_dump *d, const struct heap_path *p, struct impor
                     struct err *reterr) {
         double live_by = factor(d, p->n_live, p->live_bytes),
                allocs_by = factor(d, p->n_allocs, p->alloc_bytes);
-        uint64_t n_live = scaled(p->n_live, live_by), live_bytes = scaled(p->live_bytes, live_by);
-        uint64_t n_allocs = scaled(p->n_allocs, allocs_by),
-                 alloc_bytes = scaled(p->alloc_bytes, allocs_by);
+        uint64_t n_live = scaled(d, p->n_live, live_by),
+                 live_bytes = scaled(d, p->live_bytes, live_by);
+        uint64_t n_allocs = scaled(d, p->n_allocs, allocs_by),
+                 alloc_bytes = scaled(d, p->alloc_bytes, allocs_by);
         uint32_t stack = 0;
         int r = find_stack(d, p, t, &stack, reterr);
 

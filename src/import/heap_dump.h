@@ -37,6 +37,7 @@ struct heap_dump {
         struct arena *arena;
         const char *program; /* that the symbols are of; "" unknown */
         bool has_allocs;     /* what was ever allocated is known */
+        bool cuts_fractions; /* as Go and its pprof do it; others round */
         bool has_live_twice; /* as allocated, too, if the profiler does not count what was freed */
         bool in_maps;
         bool leaves_unnamed_out; /* frames that the profile does not name, where it names others */

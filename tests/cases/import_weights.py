@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files of other tools that know less than blocks and times: their own programs' figures are silt's, and nothing is invented."""
 
+import math
 import os
 import re
 import shutil
@@ -314,3 +315,15 @@ def test_dumps_are_read_in_the_order_of_their_numbers(t):
     words = [jemalloc_dump(t, name, 1, (n, 100 * n), (0, 0)) for name, n in (("before.heap", 3), ("after.heap", 2))]
     r = t.silt.command("import", *words, "-o", out, "-f")
     assert r.code == 0 and report(t, out)["totals"]["end_live_bytes"] == 200, r.errors
+
+
+def test_fractions_of_go_are_cut_off(t):
+    """As Go scales its own profiles, and pprof those in text."""
+    def scaled(n, size):
+        by = 1 / (1 - math.exp(-(size / n) / 524288))
+        return int(n * by), int(size * by)
+
+    path = dump(t, "go.txt", "heap profile: 3: 2600 [5: 4300] @ heap/1048576\n3: 2600 [5: 4300] @ 0x10 0x20\n")
+    got = report(t, path)["totals"]
+    assert (got["end_live_blocks"], got["end_live_bytes"]) == scaled(3, 2600), got
+    assert (got["allocations"], got["bytes_allocated"]) == scaled(5, 4300), got
