@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* DHAT's JSON, version 2 (valgrind's dh_main.c tells what it has; dh_view.html and the Firefox Profiler read it): for each call path
  * what it allocated, how long that lived, and what of it was live when the call path itself had most, at the peak of the process
- * and at the end. */
+ * and at the end. Of totals nobody knows how long blocks lived. A member of silt's own, sampleBytes, says that figures are estimates,
+ * each rounded for itself. */
 #include <string.h>
 
 #include "base/json.h"
@@ -31,6 +32,7 @@ struct dhat {
         uint32_t n_ids;
         VEC(uint32_t) locations; /* in the order of ftbl */
         uint64_t end_ns;
+        bool is_totals;
 };
 
 static int add_step(void *ctx, const struct flow_step *s) {
@@ -129,9 +131,20 @@ static void put_frames(struct dhat *d) {
 
 /* ---- call paths -------------------------------------------------------------------------------- */
 
+/* The most that is known. */
+static void know_most(struct dhat_life *l, const struct query_figures *f) {
+        int64_t bytes = MAX(f->peak_bytes, f->end_bytes), n = MAX(f->peak_blocks, f->end_blocks);
+
+        l->max_bytes = (uint64_t)MAX(bytes, (int64_t)0);
+        l->max_blocks = (uint64_t)MAX(n, (int64_t)0);
+}
+
 static void put_site(struct dhat *d, const struct query_site *s) {
-        const struct dhat_life *l = &d->lives[s->stack < d->job->view->n_stacks ? s->stack : 0];
+        struct dhat_life *l = &d->lives[s->stack < d->job->view->n_stacks ? s->stack : 0];
         const struct query_figures *f = &s->f;
+
+        if (d->is_totals)
+                know_most(l, f);
 
         json_object(&d->j);
         json_put_uint(&d->j, "tb", f->alloc_bytes);
@@ -149,9 +162,23 @@ static void put_site(struct dhat *d, const struct query_site *s) {
         d->job->told->n_rows++;
 }
 
+/* Moments without times are a second apart, and are numbered. */
+static void put_times(struct dhat *d) {
+        bool has_time = !(d->job->view->meta.flags & TRACE_LACKS_TIME);
+        uint64_t unit_ns = has_time ? 1000 : 1000000000, from_ns = d->job->scope.from_ns,
+                 peak_ns = d->a->totals.peak_ns;
+
+        json_put_string(&d->j, "tu", has_time ? "µs" : "moments");
+        json_put_string(&d->j, "Mtu", has_time ? "s" : "Mmoments");
+        json_put_uint(&d->j, "tuth", has_time && !d->is_totals ? DHAT_SHORT_LIVED_US : 0);
+        json_put_uint(&d->j, "te", (d->end_ns - MIN(from_ns, d->end_ns)) / unit_ns);
+        json_put_uint(&d->j, "tg", (peak_ns - MIN(from_ns, peak_ns)) / unit_ns);
+}
+
 static void put_head(struct dhat *d) {
         struct json *j = &d->j;
         const struct query_scope *s = &d->job->scope;
+        uint64_t sample_bytes = query_sample_bytes(d->job->q);
         struct str command = {0};
 
         export_add_command(d->job, &command);
@@ -162,23 +189,20 @@ static void put_head(struct dhat *d) {
         json_bool(j, true);
         json_key(j, "bkacc");
         json_bool(j, false);
-        json_put_string(j, "tu", "µs");
-        json_put_string(j, "Mtu", "s");
-        json_put_uint(j, "tuth", DHAT_SHORT_LIVED_US);
         json_put_string(j, "cmd", str_text(&command));
         json_put_uint(j, "pid", d->job->view->processes[s->process].start.pid);
-        json_put_uint(j, "te", (d->end_ns - MIN(s->from_ns, d->end_ns)) / 1000);
-        json_put_uint(j, "tg",
-                      (d->a->totals.peak_ns - MIN(s->from_ns, d->a->totals.peak_ns)) / 1000);
+        put_times(d);
+        if (sample_bytes)
+                json_put_uint(j, "sampleBytes", sample_bytes);
         str_done(&command);
 }
 
 static int write_file(struct dhat *d, struct err *reterr) {
         struct export_job *job = d->job;
-        struct flow_told told;
+        struct flow_told told = {0};
         int r = query_ask(job->q, &job->scope, &d->a, reterr);
 
-        if (r >= 0)
+        if (r >= 0 && !d->is_totals)
                 r = block_flow(job->q, &job->scope, add_step, d, &told, reterr);
         if (r < 0)
                 return r;
@@ -197,6 +221,10 @@ static int write_file(struct dhat *d, struct err *reterr) {
         fputc('\n', job->out);
         if (told.n_held)
                 export_note(job, "blocks from before are in what was live, not in the totals");
+        if (d->is_totals)
+                export_note(
+                        job,
+                        "the trace has totals: lifetimes are 0, and the most that a call path had is that of the peak or the end");
         return 0;
 }
 
@@ -208,6 +236,7 @@ int export_dhat(struct export_job *job, struct err *reterr) {
         if (r < 0)
                 return r;
         job->told->rows = "call paths";
+        d.is_totals = v->meta.flags & TRACE_IS_TOTALS;
         d.end_ns = MIN(job->scope.to_ns, query_run_end_ns(job->q, job->scope.process));
         d.lives = calloc(v->n_stacks + 1, sizeof(d.lives[0]));
         d.first_ids = calloc(v->n_locations + 1, sizeof(d.first_ids[0]));

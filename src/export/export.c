@@ -142,6 +142,26 @@ static int check_part(const struct export_options *o, struct err *reterr) {
         return 0;
 }
 
+/* DHAT's files are made of events, and of sums that have all that is in them. */
+static int check_totals(const struct export_job *job, const struct export_format *f,
+                        struct err *reterr) {
+        uint64_t flags = job->view->meta.flags;
+        const char *what = flags & TRACE_LACKS_BLOCKS    ? "numbers of blocks"
+                           : flags & TRACE_LACKS_TRAFFIC ? "sums of what was allocated"
+                           : flags & TRACE_LACKS_PEAK    ? "peak"
+                                                         : NULL;
+
+        if (strcmp(f->name, "dhat") != 0)
+                return err_set(
+                        reterr, -ENODATA,
+                        "'%s' has totals and no single events: choose a format of totals, such as pprof",
+                        job->path);
+        return !what ? 0
+                     : err_set(reterr, -ENODATA,
+                               "'%s' has no %s, which dhat files carry: choose pprof", job->path,
+                               what);
+}
+
 /* Events that are gone leave their sums behind, which single events cannot be made of. */
 static int check_events(const struct export_job *job, const struct export_format *f,
                         struct err *reterr) {
@@ -162,10 +182,7 @@ static int check_events(const struct export_job *job, const struct export_format
         if (!(f->carries & EXPORTS_EVENTS))
                 return 0;
         if (v->meta.flags & TRACE_IS_TOTALS)
-                return err_set(
-                        reterr, -ENODATA,
-                        "'%s' has totals and no single events: choose a format of totals, such as pprof",
-                        job->path);
+                return check_totals(job, f, reterr);
         if (v->detail_from_ns > job->scope.from_ns)
                 return err_set(
                         reterr, -ENODATA,

@@ -20,9 +20,9 @@ struct dhat {
         VEC(const char *) texts;
         struct arena *arena;
         const char *command, *mode, *verb;
-        uint64_t version, pid, end_time, peak_time;
+        uint64_t version, pid, end_time, peak_time, sample_bytes;
         double ns_a_unit; /* 0: its times are no time */
-        bool has_lives, has_points;
+        bool has_lives, has_accesses, has_points;
 };
 
 static bool matches(const uint8_t *head, size_t n) {
@@ -95,6 +95,10 @@ static void read_member(struct dhat *d, struct json_reader *j) {
                 d->ns_a_unit = ns_of_unit(json_reader_string(j));
         } else if (json_reader_key_is(j, "bklt")) {
                 d->has_lives = json_reader_bool(j);
+        } else if (json_reader_key_is(j, "bkacc")) {
+                d->has_accesses = json_reader_bool(j);
+        } else if (json_reader_key_is(j, "sampleBytes")) { /* of silt alone */
+                d->sample_bytes = json_reader_uint(j);
         } else if (json_reader_key_is(j, "pps")) {
                 d->has_points = true;
                 for (json_reader_open(j, '['); json_reader_next(j);)
@@ -164,7 +168,13 @@ static int put_points(const struct dhat *d, const uint32_t *stacks, struct impor
                 n_larger += is_larger(&d->points.items[i]);
                 r = import_trace_total(t, stacks[i], &total);
         }
+        import_trace_estimates(t, d->sample_bytes);
         import_trace_tell_larger(t, n_larger);
+        if (d->has_lives || d->has_accesses)
+                import_trace_limit(t,
+                                   d->has_accesses
+                                           ? "Lifetimes of blocks and accesses to them are left out"
+                                           : "Lifetimes of blocks are left out");
         return r < 0 ? r : import_trace_moment(t, (uint64_t)((double)d->end_time * unit), reterr);
 }
 

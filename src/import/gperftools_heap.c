@@ -33,17 +33,18 @@ static bool matches_go(const uint8_t *head, size_t n) {
 /* The first line: sums of all, and how they were counted. */
 static int take_head(struct heap_dump *d, const char *line, const struct import_input *in,
                      struct err *reterr) {
-        struct heap_path all;
         const char *rest, *kind;
 
         if (strncmp(line, HEAP_MARK, strlen(HEAP_MARK)) != 0 ||
-            !heap_dump_parse_sums(line + strlen(HEAP_MARK), &all, &rest))
+            !heap_dump_parse_sums(line + strlen(HEAP_MARK), &d->head, &rest))
                 return import_input_refuse(in, reterr, "its first line has no counts");
         kind = rest + strspn(rest, " @");
         if (strncmp(kind, "heap_v2/", 8) == 0 || strncmp(kind, "heap/", 5) == 0) {
                 d->scaling = HEAP_POISSON;
                 d->sample_bytes = strtoull(strchr(kind, '/') + 1, NULL, 10);
-                if (kind[4] == '/')
+                d->has_live_twice = kind[4] == '_';
+                d->cuts_fractions = kind[4] == '/';
+                if (d->cuts_fractions)
                         d->sample_bytes /= 2;
         } else if (strncmp(kind, "heapprofile", 11) != 0 && strncmp(kind, "growth", 6) != 0 &&
                    *kind) {
@@ -116,7 +117,7 @@ static int read_heap(struct import_input *in, struct import_trace *t, struct err
         while (r >= 0 && (r = import_input_line(in, &line, &n, reterr)) > 0)
                 r = take_line(&d, line, in, reterr);
         if (r >= 0)
-                r = heap_dump_put(&d, t, reterr);
+                r = heap_dump_put(&d, t, in, reterr);
         heap_dump_done(&d);
         return r;
 }

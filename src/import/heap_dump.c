@@ -140,11 +140,14 @@ static double factor(const struct heap_dump *d, uint64_t n, uint64_t bytes) {
 
         if (!is_sampled(d) || mean <= 0)
                 return 1;
-        return 1 / -expm1(-mean / distance);
+        /* that its last bits are pprof's, too */
+        return d->cuts_fractions ? 1 / (1 - exp(-mean / distance)) : 1 / -expm1(-mean / distance);
 }
 
-static uint64_t scaled(uint64_t n, double by) {
-        return (uint64_t)llround(MIN((double)n * by, 9e18));
+static uint64_t scaled(const struct heap_dump *d, uint64_t n, double by) {
+        double all = MIN((double)n * by, 9e18);
+
+        return d->cuts_fractions ? (uint64_t)all : (uint64_t)llround(all);
 }
 
 static const struct heap_symbol *symbol_of(const struct heap_dump *d, uint64_t address) {
@@ -215,9 +218,10 @@ static int put_path(struct heap_dump *d, const struct heap_path *p, struct impor
                     struct err *reterr) {
         double live_by = factor(d, p->n_live, p->live_bytes),
                allocs_by = factor(d, p->n_allocs, p->alloc_bytes);
-        uint64_t n_live = scaled(p->n_live, live_by), live_bytes = scaled(p->live_bytes, live_by);
-        uint64_t n_allocs = scaled(p->n_allocs, allocs_by),
-                 alloc_bytes = scaled(p->alloc_bytes, allocs_by);
+        uint64_t n_live = scaled(d, p->n_live, live_by),
+                 live_bytes = scaled(d, p->live_bytes, live_by);
+        uint64_t n_allocs = scaled(d, p->n_allocs, allocs_by),
+                 alloc_bytes = scaled(d, p->alloc_bytes, allocs_by);
         uint32_t stack = 0;
         int r = find_stack(d, p, t, &stack, reterr);
 
@@ -233,24 +237,90 @@ static int put_path(struct heap_dump *d, const struct heap_path *p, struct impor
                                                          alloc_bytes - live_bytes});
 }
 
-/* jemalloc counts them with prof_accum alone. */
+/* jemalloc counts them with prof_accum alone; tcmalloc writes what its samples have live twice. */
 static bool has_allocs(const struct heap_dump *d) {
-        for (size_t i = 0; i < d->paths.n; i++)
+        bool is_twice = d->has_live_twice;
+
+        for (size_t i = 0; i < d->paths.n && is_twice; i++)
+                is_twice = d->paths.items[i].n_allocs == d->paths.items[i].n_live &&
+                           d->paths.items[i].alloc_bytes == d->paths.items[i].live_bytes;
+        for (size_t i = 0; i < d->paths.n && !is_twice; i++)
                 if (d->paths.items[i].n_allocs > 0)
                         return true;
         return false;
 }
 
+/* What the head counts and no row has: gperftools cuts a file at 1 MiB while it writes it. */
+static struct heap_path missing_of(const struct heap_dump *d) {
+        struct heap_path rest = d->head;
+
+        for (size_t i = 0; i < d->paths.n; i++) {
+                const struct heap_path *p = &d->paths.items[i];
+
+                rest.n_live -= MIN(rest.n_live, p->n_live);
+                rest.live_bytes -= MIN(rest.live_bytes, p->live_bytes);
+                rest.n_allocs -= MIN(rest.n_allocs, p->n_allocs);
+                rest.alloc_bytes -= MIN(rest.alloc_bytes, p->alloc_bytes);
+        }
+        return rest;
+}
+
+/* Sums of samples cannot be scaled without their call paths: those are only told. */
+static int put_missing(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                       struct err *reterr) {
+        const struct import_function unknown = {.name = "(left out when the file was written)"};
+        const struct import_place place = {.functions = &unknown, .n_functions = 1};
+        struct heap_path rest = missing_of(d);
+        bool is_live = rest.live_bytes > 0, is_put;
+        struct unit_text has, counts;
+        uint32_t stack = 0;
+        char text[240];
+        int r;
+
+        if (!is_live && !rest.alloc_bytes)
+                return 0;
+        if (d->has_allocs) {
+                rest.n_allocs = MAX(rest.n_allocs, rest.n_live);
+                rest.alloc_bytes = MAX(rest.alloc_bytes, rest.live_bytes);
+        }
+        is_put = !is_sampled(d) && (!rest.live_bytes || rest.n_live) &&
+                 (rest.alloc_bytes == rest.live_bytes || rest.n_allocs > rest.n_live);
+        snprintf(
+                text, sizeof(text),
+                "Its call paths have %s of the %s %s that its head counts: the file was cut when it was written%s",
+                unit_bytes(&has, is_live ? d->head.live_bytes - rest.live_bytes
+                                         : d->head.alloc_bytes - rest.alloc_bytes),
+                unit_bytes(&counts, is_live ? d->head.live_bytes : d->head.alloc_bytes),
+                is_live ? "live" : "allocated",
+                is_put ? ", and the rest has no call path" : ", and the rest is missing");
+        /* of a timeline, a call path that is missing would keep what it had */
+        if (is_put && import_trace_n_files(t) > 1)
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s' was cut when it was written, and lacks call paths that its head counts: import it alone",
+                        in->path);
+        import_trace_limit(t, text);
+        r = is_put ? import_trace_call(t, &place, &stack, reterr) : 0;
+        if (r < 0 || !is_put)
+                return r;
+        return !d->has_allocs
+                       ? import_trace_live(t, stack, rest.n_live, rest.live_bytes)
+                       : import_trace_total(t, stack,
+                                            &(struct import_total){rest.n_allocs, rest.alloc_bytes,
+                                                                   rest.n_allocs - rest.n_live,
+                                                                   rest.alloc_bytes -
+                                                                           rest.live_bytes});
+}
+
 /* Dumps have no time: moments are a second apart, in their order. */
-int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reterr) {
+int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                  struct err *reterr) {
         const struct import_begin begin = {.is_totals = true,
                                            .has_no_time = true,
                                            .has_no_traffic = !has_allocs(d),
                                            .has_no_peak = import_trace_n_files(t) == 1,
                                            .command = d->program};
         uint64_t n_larger = 0;
-        struct unit_text size;
-        char text[200];
         int r;
 
         d->has_allocs = has_allocs(d);
@@ -259,11 +329,8 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reter
                         reterr, -EINVAL,
                         "of these dumps some count what was ever allocated, and some do not: import them one by one");
         r = import_trace_begin(t, &begin, reterr);
-        if (r >= 0 && is_sampled(d)) {
-                snprintf(text, sizeof(text), "Figures are estimates from samples, one in %s",
-                         unit_bytes(&size, d->sample_bytes));
-                import_trace_limit(t, text);
-        }
+        if (r >= 0 && is_sampled(d))
+                import_trace_estimates(t, d->sample_bytes);
         for (size_t i = 0; i < d->paths.n && r >= 0; i++) {
                 const struct heap_path *p = &d->paths.items[i];
 
@@ -271,6 +338,8 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reter
                         r = put_path(d, p, t, reterr);
                 n_larger += p->n_live > p->n_allocs || p->live_bytes > p->alloc_bytes;
         }
+        if (r >= 0 && d->head.has_sums)
+                r = put_missing(d, t, in, reterr);
         if (d->has_allocs && !is_sampled(d)) /* those of samples are rounded */
                 import_trace_tell_larger(t, n_larger);
         return r < 0 ? r

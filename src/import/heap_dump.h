@@ -31,11 +31,14 @@ struct heap_dump {
         uint64_t sample_bytes; /* mean distance of samples */
         VEC(uint64_t) addresses;
         VEC(struct heap_path) paths;
+        struct heap_path head; /* sums of all, if the profile says them */
         struct import_maps maps;
         struct map symbols; /* address → struct heap_symbol of the arena, the innermost */
         struct arena *arena;
         const char *program; /* that the symbols are of; "" unknown */
         bool has_allocs;     /* what was ever allocated is known */
+        bool cuts_fractions; /* as Go and its pprof do it; others round */
+        bool has_live_twice; /* as allocated, too, if the profiler does not count what was freed */
         bool in_maps;
         bool leaves_unnamed_out; /* frames that the profile does not name, where it names others */
 };
@@ -53,4 +56,5 @@ int heap_dump_take_path(struct heap_dump *d, const char *text, const struct impo
 void heap_dump_add_symbol(struct heap_dump *d, uint64_t address, const struct heap_symbol *symbol);
 /* "2: 128 [0: 0]", blanks as they come; *ret_rest is behind it. */
 bool heap_dump_parse_sums(const char *text, struct heap_path *p, const char **ret_rest);
-int heap_dump_put(struct heap_dump *d, struct import_trace *t, struct err *reterr);
+int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
+                  struct err *reterr);

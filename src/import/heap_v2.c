@@ -27,7 +27,7 @@ static bool matches(const uint8_t *head, size_t n) {
 
 static int take_line(struct heap_dump *d, const char *line, const struct import_input *in,
                      struct err *reterr) {
-        struct heap_path whole, *last = d->paths.n ? &d->paths.items[d->paths.n - 1] : &whole;
+        struct heap_path *last = d->paths.n ? &d->paths.items[d->paths.n - 1] : &d->head;
         const char *rest;
         int r = heap_dump_take_line(d, line, in, reterr);
 
@@ -62,7 +62,7 @@ static int read_dump(struct import_input *in, struct import_trace *t, struct err
         if (r >= 0 && d.scaling == HEAP_EXACT)
                 r = import_input_refuse(in, reterr, "it has symbols, but no heap profile");
         if (r >= 0)
-                r = heap_dump_put(&d, t, reterr);
+                r = heap_dump_put(&d, t, in, reterr);
         heap_dump_done(&d);
         return r;
 }

@@ -8,7 +8,9 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/vec.h"
 #include "import/import_format.h"
+#include "import/import_sequence.h"
 #include "trace/format.h"
 
 /* In the order in which they are tried: those with the surest marks first. */
@@ -26,6 +28,7 @@ static const struct import_format *const formats[] = {
         &import_bytehound,
         &import_mtrace,
         &import_perf_data,
+        &import_xtree, /* before massif, whose form it has */
         &import_massif,
         &import_perf_script,
         &import_cpu_profile,
@@ -88,6 +91,15 @@ static int refuse_unknown(const char *path, int fd, struct err *reterr) {
         return -EINVAL;
 }
 
+static int check_type(const char *path, const struct import_trace *t, const struct import_format *f,
+                      struct err *reterr) {
+        if (!import_trace_sample_type(t)[0] || f->has_types)
+                return 0;
+        return err_set(reterr, -EINVAL,
+                       "'%s' is %s, which has no sample types: leave out --sample-type", path,
+                       f->title);
+}
+
 static int read_file(const char *path, struct import_trace *t, const struct import_format **format,
                      struct err *reterr) {
         const struct import_format *f = NULL;
@@ -111,6 +123,9 @@ static int read_file(const char *path, struct import_trace *t, const struct impo
                 r = err_set(reterr, -EINVAL,
                             "'%s' is %s, which is a recording of its own: import them one by one",
                             path, f->title);
+        if (r >= 0)
+                r = check_type(path, t, f, reterr);
+        import_trace_begin_file(t, path);
         if (r >= 0)
                 r = f->read(&in, t, reterr);
         if (r >= 0 && in.is_cut && import_trace_is_begun(t))
@@ -136,14 +151,21 @@ static void tell_limits(struct import_trace *t, const struct import_format *f) {
         str_done(&text);
 }
 
-int import_files(const char *const *paths, size_t n_paths, int fd, struct import_told *ret,
-                 struct err *reterr) {
+int import_files(const char *const *paths, size_t n_paths, const struct import_options *options,
+                 int fd, struct import_told *ret, struct err *reterr) {
         struct import_trace *t = import_trace_new(fd, n_paths);
         const struct import_format *format = NULL;
+        VEC(const char *) ordered = {0};
+        bool is_reordered;
         int r = 0;
 
+        for (size_t i = 0; i < n_paths; i++)
+                vec_push(&ordered, paths[i]);
+        is_reordered = import_sequence_sort(ordered.items, n_paths);
+        if (options)
+                import_trace_choose_type(t, options->sample_type);
         for (size_t i = 0; i < n_paths && r >= 0; i++)
-                r = read_file(paths[i], t, &format, reterr);
+                r = read_file(ordered.items[i], t, &format, reterr);
         if (r >= 0) {
                 tell_limits(t, format);
                 r = import_trace_finish(t, reterr);
@@ -152,7 +174,11 @@ int import_files(const char *const *paths, size_t n_paths, int fd, struct import
                 *ret = (struct import_told){.title = format->title,
                                             .n_events = import_trace_n_events(t),
                                             .n_moments = import_trace_n_moments(t),
-                                            .n_stacks = import_trace_n_stacks(t)};
+                                            .n_stacks = import_trace_n_stacks(t),
+                                            .is_reordered = is_reordered,
+                                            .first = ordered.items[0],
+                                            .last = ordered.items[n_paths - 1]};
+        vec_free(&ordered);
         import_trace_free(t);
         return r;
 }

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "import/import_totals.h"
 #include "import/kept_files.h"
 #include "ledger/trace_maker.h"
 #include "symbol/symbol.h"
@@ -26,13 +27,6 @@ static const uint64_t max_kept_bytes = 4ull << 30; /* of copies of files */
 struct module_entry {
         const char *path;
         uint32_t id;
-};
-
-struct total_state {
-        uint32_t stack;
-        struct import_total sum; /* what the maker has */
-        struct import_total next;
-        bool is_named, is_live; /* in the moment to come */
 };
 
 struct import_trace {
@@ -49,17 +43,16 @@ struct import_trace {
         struct map taken;  /* hash of module and address → hash of the names it has */
         uint64_t n_made;   /* addresses that were made up */
         VEC(struct trace_symbol) symbols;
-        struct map texts;    /* hash → string of the arena */
-        struct map total_of; /* stack → index in totals */
-        VEC(struct total_state) totals;
+        struct map texts; /* hash → string of the arena */
+        struct import_totals totals;
         VEC(bool) is_counted; /* by stack: in n_stacks */
-        VEC(struct trace_maker_total) put;
         uint64_t started_unix_ns, last_ns, end_ns, n_stacks, n_events;
         size_t n_moments, n_files;
-        bool has_end, uses_live;
+        bool has_end;
         enum trace_ended ended;
         int32_t status;
         struct str limits;
+        const char *sample_type, *path; /* borrowed */
         struct kept_files *kept;
 };
 
@@ -69,6 +62,7 @@ struct import_trace *import_trace_new(int fd, size_t n_files) {
         if (!t)
                 abort();
         t->fd = fd;
+        t->path = "";
         t->n_files = n_files;
         t->arena = arena_new();
         return t;
@@ -83,12 +77,10 @@ struct import_trace *import_trace_free(struct import_trace *t) {
         map_done(&t->places);
         map_done(&t->taken);
         map_done(&t->texts);
-        map_done(&t->total_of);
+        import_totals_done(&t->totals);
         vec_free(&t->module_list);
         vec_free(&t->symbols);
-        vec_free(&t->totals);
         vec_free(&t->is_counted);
-        vec_free(&t->put);
         str_done(&t->limits);
         kept_files_free(t->kept);
         arena_free(t->arena);
@@ -120,8 +112,24 @@ uint64_t import_trace_n_stacks(const struct import_trace *t) {
         return t->n_stacks;
 }
 
+void import_trace_begin_file(struct import_trace *t, const char *path) {
+        t->path = path;
+}
+
+void import_trace_choose_type(struct import_trace *t, const char *name) {
+        t->sample_type = name;
+}
+
+const char *import_trace_sample_type(const struct import_trace *t) {
+        return t->sample_type ? t->sample_type : "";
+}
+
 size_t import_trace_n_files(const struct import_trace *t) {
         return t->n_files;
+}
+
+uint64_t import_trace_last_ns(const struct import_trace *t) {
+        return t->last_ns;
 }
 
 size_t import_trace_n_moments(const struct import_trace *t) {
@@ -403,91 +411,50 @@ int import_trace_rss(struct import_trace *t, uint64_t time_ns, uint64_t rss_byte
 
 /* ---- totals ------------------------------------------------------------------------------------ */
 
-static struct total_state *total_for(struct import_trace *t, uint32_t stack) {
-        bool is_new;
-        uint64_t *idx = map_put(&t->total_of, stack, t->totals.n, &is_new);
-        struct total_state *s;
-
-        if (is_new)
-                vec_push(&t->totals, (struct total_state){.stack = stack});
-        s = &t->totals.items[*idx];
-        if (!s->is_named)
-                s->next = (struct import_total){0};
-        s->is_named = true;
-        return s;
-}
-
-static bool add(uint64_t *to, uint64_t n) {
-        return !__builtin_add_overflow(*to, n, to);
-}
-
 int import_trace_total(struct import_trace *t, uint32_t stack, const struct import_total *total) {
-        struct total_state *s = total_for(t, stack);
-
-        return add(&s->next.n_allocs, total->n_allocs) &&
-                               add(&s->next.alloc_bytes, total->alloc_bytes) &&
-                               add(&s->next.n_frees, total->n_frees) &&
-                               add(&s->next.free_bytes, total->free_bytes)
-                       ? 0
-                       : -ERANGE;
+        return import_totals_add(&t->totals, stack, total);
 }
 
 int import_trace_live(struct import_trace *t, uint32_t stack, uint64_t n_blocks,
                       uint64_t live_bytes) {
-        struct total_state *s = total_for(t, stack);
-
-        s->is_live = t->uses_live = true;
-        return add(&s->next.n_allocs, n_blocks) && add(&s->next.alloc_bytes, live_bytes) ? 0
-                                                                                         : -ERANGE;
+        return import_totals_add_live(&t->totals, stack, n_blocks, live_bytes);
 }
 
-/* The least that makes what was live what is live. Bytes that come take a block that comes, and so do those that go. */
-static void explain_live(struct total_state *s) {
-        const struct import_total *was = &s->sum;
-        uint64_t old_blocks = was->n_allocs - was->n_frees,
-                 old_bytes = was->alloc_bytes - was->free_bytes;
-        uint64_t blocks = s->is_named ? s->next.n_allocs : 0,
-                 bytes = s->is_named ? s->next.alloc_bytes : 0;
-        struct import_total d = {.n_allocs = blocks > old_blocks ? blocks - old_blocks : 0,
-                                 .alloc_bytes = bytes > old_bytes ? bytes - old_bytes : 0,
-                                 .n_frees = old_blocks > blocks ? old_blocks - blocks : 0,
-                                 .free_bytes = old_bytes > bytes ? old_bytes - bytes : 0};
+void import_trace_estimates(struct import_trace *t, uint64_t sample_bytes) {
+        struct unit_text size;
+        char text[100];
 
-        if ((d.alloc_bytes && !d.n_allocs) || (d.free_bytes && !d.n_frees))
-                d.n_allocs++, d.n_frees++;
-        s->next =
-                (struct import_total){was->n_allocs + d.n_allocs, was->alloc_bytes + d.alloc_bytes,
-                                      was->n_frees + d.n_frees, was->free_bytes + d.free_bytes};
-        s->is_named = true;
+        if (sample_bytes <= 1)
+                return;
+        t->totals.sample_bytes = MAX(t->totals.sample_bytes, sample_bytes);
+        snprintf(text, sizeof(text), "Figures are estimates from samples, one in %s",
+                 unit_bytes(&size, sample_bytes));
+        import_trace_limit(t, text);
+}
+
+static int refuse_totals(struct import_trace *t, struct err *reterr) {
+        if (t->n_files > 1 && t->n_moments > 0)
+                return err_set(
+                        reterr, -EINVAL,
+                        "'%s': a call path allocated or freed less than in the file before: give the files in the order they were written, or import them one by one",
+                        t->path);
+        return err_set(reterr, -EINVAL, "'%s': the sums of a call path do not fit together",
+                       t->path);
 }
 
 int import_trace_moment(struct import_trace *t, uint64_t time_ns, struct err *reterr) {
-        int r;
+        struct import_totals *totals = &t->totals;
 
         if (t->has_no_time)
                 time_ns = (t->n_moments + 1) * 1000000000ull;
         t->last_ns = MAX(t->last_ns, time_ns);
-        vec_clear(&t->put);
-        for (size_t i = 0; i < t->totals.n; i++) {
-                struct total_state *s = &t->totals.items[i];
-
-                if (t->uses_live)
-                        explain_live(s);
-                if (!s->is_named)
-                        continue;
-                vec_push(&t->put, (struct trace_maker_total){t->process, s->stack, s->next.n_allocs,
-                                                             s->next.alloc_bytes, s->next.n_frees,
-                                                             s->next.free_bytes});
-                if (s->next.n_allocs || s->next.alloc_bytes)
-                        count_path(t, s->stack);
-                s->sum = s->next;
-                s->is_named = s->is_live = false;
-        }
-        r = trace_maker_put_totals(t->maker, t->last_ns, t->put.items, t->put.n);
-        if (r < 0)
-                return err_set(
-                        reterr, r,
-                        "the sums of a call path shrink from one moment to the next, or do not fit together");
+        if (!import_totals_make(totals, t->process))
+                return refuse_totals(t, reterr);
+        for (size_t i = 0; i < totals->put.n; i++)
+                if (totals->put.items[i].n_allocs || totals->put.items[i].alloc_bytes)
+                        count_path(t, totals->put.items[i].stack);
+        if (trace_maker_put_totals(t->maker, t->last_ns, totals->put.items, totals->put.n) < 0)
+                return refuse_totals(t, reterr);
         t->n_moments++;
         return 0;
 }
@@ -516,11 +483,32 @@ void import_trace_tell_larger(struct import_trace *t, uint64_t n_paths) {
         import_trace_limit(t, text);
 }
 
+/* Of estimates: import_totals.h. */
+static void tell_misfits(struct import_trace *t) {
+        struct unit_text n;
+        char text[200];
+
+        if (t->totals.n_paired) {
+                snprintf(text, sizeof(text),
+                         "Estimates have bytes without a block %s time%s: one is counted for them",
+                         unit_count(&n, t->totals.n_paired), unit_s(t->totals.n_paired));
+                import_trace_limit(t, text);
+        }
+        if (!t->totals.n_raised)
+                return;
+        snprintf(
+                text, sizeof(text),
+                "Estimates of what call paths allocated or freed fell %s time%s from one moment to the next: the larger counts",
+                unit_count(&n, t->totals.n_raised), unit_s(t->totals.n_raised));
+        import_trace_limit(t, text);
+}
+
 void import_trace_tell_limits(struct import_trace *t, const char *first) {
         struct str text = {0};
         struct trace_limit l = {.kind = LIMIT_IMPORTED};
         char note[1024];
 
+        tell_misfits(t);
         str_addf(&text, "%s%s", first, str_text(&t->limits));
         l.text = str_text(&text);
         trace_limit_write(&l, note, sizeof(note));

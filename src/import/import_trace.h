@@ -37,6 +37,8 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
 bool import_trace_is_begun(const struct import_trace *t);
 bool import_trace_lacks_traffic(const struct import_trace *t); /* as it was begun */
 size_t import_trace_n_files(const struct import_trace *t);     /* that are read into it */
+/* What is to be read of files that count several things, by its name; "": what they put first. */
+const char *import_trace_sample_type(const struct import_trace *t);
 /* As the first file said; 0: unknown. */
 uint64_t import_trace_started_unix_ns(const struct import_trace *t);
 
@@ -105,9 +107,12 @@ int import_trace_total(struct import_trace *t, uint32_t stack, const struct impo
 /* Only what is live at the moment to come is known: what came and went since the moment before is the least that explains it. */
 int import_trace_live(struct import_trace *t, uint32_t stack, uint64_t n_blocks,
                       uint64_t live_bytes);
+/* Sums are estimates from samples, one in so many bytes: they need not rise from one moment to the next. Told as a limit; nothing up to 1. */
+void import_trace_estimates(struct import_trace *t, uint64_t sample_bytes);
 /* The moment they were true. Call paths that were not named have, after import_trace_live, nothing live any more; after
  * import_trace_total, what they had. */
 int import_trace_moment(struct import_trace *t, uint64_t time_ns, struct err *reterr);
+uint64_t import_trace_last_ns(const struct import_trace *t); /* of what was put: events, moments */
 size_t import_trace_n_moments(const struct import_trace *t);
 
 /* ---- words ------------------------------------------------------------------------------------- */
@@ -126,6 +131,8 @@ void import_trace_end(struct import_trace *t, uint64_t end_ns, enum trace_ended 
 
 /* fd is an empty file, borrowed. */
 struct import_trace *import_trace_new(int fd, size_t n_files);
+void import_trace_begin_file(struct import_trace *t, const char *path);  /* borrowed */
+void import_trace_choose_type(struct import_trace *t, const char *name); /* borrowed; NULL: none */
 /* What limits the figures, as one note: the first sentence, and those of import_trace_limit. */
 void import_trace_tell_limits(struct import_trace *t, const char *first);
 /* Everything into the file, with names. */

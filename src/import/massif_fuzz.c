@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a massif profile.
+/* Any bytes as a massif profile, or as an xtree in its form.
  *
  * seeds: src/import/massif_seeds
  * covers: src/import/massif.c */
@@ -8,6 +8,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-        import_fuzz_one(&import_massif, data, n);
+        import_fuzz_one(import_xtree.matches(data, n) ? &import_xtree : &import_massif, data, n);
         return 0;
 }

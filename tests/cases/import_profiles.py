@@ -3,6 +3,7 @@
 
 import glob
 import gzip
+import json
 import os
 import re
 
@@ -28,6 +29,10 @@ int main(int argc, char **argv) {
                 kept[i] = NULL;
         }
         small(7);
+#ifdef REALLOC
+        for (int i = 1; i < 1000; i += 7)
+                kept[i] = realloc(kept[i], i % 2 ? 50 : 90000);
+#endif
         return 0;
 }
 """
@@ -81,6 +86,60 @@ def test_dhat_is_as_it_sums_itself_up(t):
     assert totals(t, kept_whole(t, out)) == got
 
 
+def dhat(points, **members):
+    """A DHAT profile of one frame for each point: (tb, tbk, gb, gbk, eb, ebk)."""
+    keys = ("tb", "tbk", "gb", "gbk", "eb", "ebk")
+    rows = [dict(zip(keys, p), tl=9, mb=max(p[2], p[4]), mbk=max(p[3], p[5]), fs=[i + 1]) for i, p in enumerate(points)]
+    return json.dumps({"dhatFileVersion": 2, "mode": "heap", "verb": "Allocated", "bklt": True, "bkacc": False, "tu": "\u00b5s", "Mtu": "s",
+                       "cmd": "app", "pid": 7, "te": 2000000, "tg": 1000000, **members, "pps": rows,
+                       "ftbl": ["[root]"] + [f"0x{i + 1}0: f{i} (m.c:{i + 1})" for i in range(len(points))]})
+
+
+KNOWN = ("allocations", "frees", "bytes_allocated", "peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks", "peak_at_s")
+
+
+def test_dhat_there_and_back(t):
+    path, back = t.path("there.dhat"), t.path("back.dhat")
+    for times in ({}, {"tu": "instrs", "Mtu": "Minstr"}):
+        with open(path, "w") as f:
+            f.write(dhat([(900, 9, 700, 7, 100, 1), (60, 6, 10, 1, 0, 0)], **times))
+        r = t.silt.command("export", path, "--format", "dhat", "-o", back, "-f")
+        assert r.code == 0 and "lifetimes are 0" in r.errors, r.errors
+        got, again = totals(t, path), totals(t, back)
+        assert [got[k] for k in KNOWN] == [15, 14, 960, 710, 8, 100, 1, None if times else 1.0], got
+        assert [again[k] for k in KNOWN] == [got[k] for k in KNOWN], (got, again)
+        assert "Lifetimes of blocks are left out" in " ".join(t.silt.command("report", path).text.split())
+    with open(path, "w") as f:
+        f.write("heap_v2/1\n  t*: 2: 200 [0: 0]\n@ 0x10\n  t*: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    r = t.silt.command("export", path, "--format", "dhat", "-o", back, "-f")
+    assert r.code == 2 and "has no sums of what was allocated" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_dhat_of_estimates(t):
+    """Each figure is rounded for itself: bytes come without blocks. Counted figures that do are refused."""
+    path = t.path("estimates.dhat")
+    points = [(900, 7, 890, 7, 0, 0), (500, 5, 100, 1, 90, 1)]
+    with open(path, "w") as f:
+        f.write(dhat(points, sampleBytes=8192))
+    got = totals(t, kept_whole(t, path))
+    assert [got[k] for k in KNOWN[2:7]] == [1400, 990, 8, 90, 1] and got["allocations"] == 13, got
+    words = " ".join(t.silt.command("report", path).text.split())
+    assert "estimates from samples, one in 8.0 KiB" in words and "bytes without a block 1 time: one is counted" in words, words
+    with open(path, "w") as f:
+        f.write(dhat(points))
+    r = t.silt.command("report", path)
+    assert r.code == 2 and "estimates.dhat': the sums of a call path do not fit together" in r.errors, r.errors
+
+
+def test_dhat_of_a_sampled_recording(t):
+    trace, path = t.path("sampled.silt"), t.path("sampled.dhat")
+    assert t.silt.command("run", "-q", "--sample", "1K", "-o", trace, "--", build(t)).code == 0
+    r = t.silt.command("export", trace, "--format", "dhat", "-o", path)
+    assert r.code == 0, r.errors
+    mine, got = totals(t, trace), totals(t, path)
+    assert [mine[k] for k in KNOWN[3:7]] == [got[k] for k in KNOWN[3:7]], (mine, got)
+
+
 def test_memcheck_is_as_it_sums_itself_up(t):
     program, log, xml = build(t), t.path("memcheck.log"), t.path("memcheck.xml")
     full = ["valgrind", "--leak-check=full", "--show-leak-kinds=all"]
@@ -121,6 +180,47 @@ def test_memcheck_is_as_it_sums_itself_up(t):
     assert r.code == 2 and "unknown" in r.errors, r.errors
 
 
+def snapshot(number, label, nodes, unit="ms"):
+    """One sum of an xtree: `nodes` are (bytes, frame) below the top."""
+    total = sum(n for n, _ in nodes)
+    rows = "".join(f" n0: {n} {frame}\n" for n, frame in nodes)
+    return (f"#-----------\nsnapshot={number}\n#-----------\ntime=7\nmem_heap_B={total}\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+            f"heap_tree=detailed\nn{len(nodes)}: {total} {label} : words\n{rows}")
+
+
+XTREE = "desc: xtree.produce_report\ncmd: ./app\ntime_unit: ms\n"
+BIG, SMALL, FREER = "0x109175: big (m.c:3)", "0x109195: small (m.c:4)", "0x1091B5: main (m.c:9)"
+
+
+def test_an_xtree_is_no_timeline(t):
+    """Its snapshots are sums of one moment."""
+    path = t.path("x.ms")
+    sums = [("curB", [(700, BIG), (40, SMALL)]), ("curBk", [(7, BIG), (4, SMALL)])]
+    full = [("totB", [(900, BIG), (60, SMALL)]), ("totBk", [(9, BIG), (6, SMALL)]), ("totFdB", [(220, FREER)]), ("totFdBk", [(4, FREER)])]
+    for parts, allocated in ((sums, (None, None)), (sums + full, (15, 960))):
+        with open(path, "w") as f:
+            f.write(XTREE + "".join(snapshot(i, *part) for i, part in enumerate(parts)))
+        got = totals(t, path)
+        assert (got["end_live_blocks"], got["end_live_bytes"]) == (11, 740), got
+        assert (got["allocations"], got["bytes_allocated"]) == allocated and got["peak_live_bytes"] is None, got
+    with open(path, "w") as f:
+        f.write(XTREE + snapshot(0, "RB", [(700, BIG)]))
+    r = t.silt.command("report", path)
+    assert r.code == 2 and "sums of 'RB : words' are unknown" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_an_xtree_is_as_valgrind_sums_it_up(t):
+    for options in ((), ("-DREALLOC",)):
+        program, path = build(t, *options), t.path("real.ms")
+        r = run(["valgrind", "--xtree-memory=full", f"--xtree-memory-file={path}", program])
+        assert r.code == 0, r.errors
+        end_bytes, end_blocks = numbers(line_of(r.errors, "in use at exit:"))
+        n_allocs, n_frees, n_bytes = numbers(line_of(r.errors, "total heap usage:"))
+        got = totals(t, kept_whole(t, path))
+        assert (got["end_live_bytes"], got["end_live_blocks"]) == (end_bytes, end_blocks), (got, r.errors)
+        assert (got["allocations"], got["frees"], got["bytes_allocated"]) == (n_allocs, n_frees, n_bytes), (got, r.errors)
+
+
 def test_gperftools_heap_is_as_pprof_tells_it(t):
     program = build(t, "-ltcmalloc")
     r = run([program], env={**os.environ, "HEAPPROFILE": t.path("hp"), "HEAP_PROFILE_ALLOCATION_INTERVAL": "2000000"})
@@ -140,6 +240,22 @@ def test_gperftools_heap_is_as_pprof_tells_it(t):
     timeline = totals(t, kept_whole(t, *dumps))
     assert timeline["allocations"] == n_allocs and timeline["end_live_bytes"] == live_bytes, timeline
     assert timeline["peak_live_bytes"] == max(numbers(open(d).readline())[1] for d in dumps), timeline
+
+
+def test_gperftools_cuts_its_files(t):
+    """At 1 MiB while it writes them: the head counts all, and what has no row has no call path."""
+    path = t.path("cut.heap")
+    for mark, row, end, words in (("heapprofile", "2: 200 [ 3: 300]", 9000, "200 B of the 8.8 KiB live that its head counts"),
+                                  ("heap_v2/65536", "2: 200 [ 2: 200]", None, "and the rest is missing")):
+        with open(path, "w") as f:
+            f.write(f"heap profile: 90: 9000 [ 700: 80000] @ {mark}\n {row} @ 0x10 0x20\nMAPPED_LIBRARIES:\n")
+        got = totals(t, path)
+        said = " ".join(t.silt.command("report", path).text.split())
+        assert words in said and "was cut when it was written" in said, said
+        if end:
+            assert (got["end_live_blocks"], got["end_live_bytes"], got["allocations"], got["bytes_allocated"]) == (90, end, 700, 80000), got
+            r = t.silt.command("import", path, path, "-o", t.path("never.silt"))
+            assert r.code == 2 and "import it alone" in r.errors and r.errors.count("\n") == 1, r.errors
 
 
 def test_jemalloc_is_as_jeprof_tells_it(t):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files of other tools that know less than blocks and times: their own programs' figures are silt's, and nothing is invented."""
 
+import math
 import os
 import re
 import shutil
@@ -249,3 +250,80 @@ def test_dumps_without_times_are_numbered(t):
     assert r.code == 2 and "no times" in r.errors, r.errors
     r = t.silt.command("check", out, "--max-growth", "1K/s")
     assert "growth unknown (the trace has no times)" in r.text, r.text
+
+
+def dump(t, name, text):
+    with open(t.path(name), "w") as f:
+        f.write(text)
+    return t.path(name)
+
+
+def jemalloc_dump(t, name, rate, live, all_of_them):
+    sums = f"{live[0]}: {live[1]} [{all_of_them[0]}: {all_of_them[1]}]"
+    return dump(t, name, f"heap_v2/{rate}\n  t*: {sums}\n@ 0x10 0x20\n  t*: {sums}\n\nMAPPED_LIBRARIES:\n")
+
+
+def test_estimates_of_dumps_may_fall(t):
+    """Samples are scaled by the mean size of a call path: what it allocated falls when a large block comes. What is live stays as each dump says."""
+    dumps = [jemalloc_dump(t, "a.1.heap", 16384, (3, 300), (4, 400)), jemalloc_dump(t, "a.2.heap", 16384, (1, 100), (5, 200400)),
+             jemalloc_dump(t, "a.3.heap", 16384, (2, 200100), (6, 200500))]
+    out = t.path("all.silt")
+    r = t.silt.command("import", *dumps, "-o", out)
+    assert r.code == 0, r.errors
+    assert t.silt.command("verify", out).code == 0
+    alone = [report(t, d)["totals"] for d in dumps]
+    assert alone[1]["allocations"] < alone[0]["allocations"] - 1, alone
+    for n, one in enumerate(alone, 1):
+        got = report(t, out, "--to", str(n))["totals"]
+        assert {k: got[k] for k in ("end_live_bytes", "end_live_blocks")} == {k: one[k] for k in ("end_live_bytes", "end_live_blocks")}, (n, got, one)
+    words = " ".join(t.silt.command("report", out).text.split())
+    assert "Estimates of what call paths allocated or freed fell" in words and "the larger counts" in words, words
+
+
+def test_sums_that_shrink_are_refused_by_name(t):
+    """Counted, not estimated: the order is wrong, or it is another program."""
+    for rate, live, all_of_them in ((1, (3, 300), (900, 90000)), (16384, (3, 300), (9000, 90000000))):
+        dumps = [jemalloc_dump(t, "b.1.heap", rate, live, all_of_them), jemalloc_dump(t, "b.2.heap", rate, (1, 100), (2, 200))]
+        r = t.silt.command("import", *dumps, "-o", t.path("never.silt"))
+        assert r.code == 2 and "b.2.heap': a call path allocated or freed less than in the file before" in r.errors, r.errors
+        assert r.errors.count("\n") == 1, r.errors
+
+
+def test_tcmalloc_does_not_say_what_it_freed(t):
+    """Its samples are those of live blocks, written twice."""
+    def heap(name, n, size):
+        return dump(t, name, f"heap profile: {n}: {size} [{n}: {size}] @ heap_v2/65536\n {n}: {size} [{n}: {size}] @ 0x10 0x20\nMAPPED_LIBRARIES:\n")
+
+    dumps = [heap("tc.0.heap", 9, 900000), heap("tc.1.heap", 4, 400000)]
+    out = t.path("both.silt")
+    r = t.silt.command("import", *dumps, "-o", out)
+    assert r.code == 0, r.errors
+    got, (first, second) = report(t, out)["totals"], [report(t, d)["totals"] for d in dumps]
+    assert got["peak_live_bytes"] == first["end_live_bytes"] and got["end_live_bytes"] == second["end_live_bytes"], got
+    assert got["allocations"] is None and got["bytes_allocated"] is None, got
+
+
+def test_dumps_are_read_in_the_order_of_their_numbers(t):
+    """As a shell gives them, .10 before .2."""
+    dumps = [jemalloc_dump(t, f"app.{n}.heap", 1, (n, 100 * n), (0, 0)) for n in (1, 10, 2)]
+    out = t.path("app.silt")
+    r = t.silt.command("import", *dumps, "-o", out)
+    assert r.code == 0 and f"in the order of their numbers, from '{dumps[0]}' to '{dumps[1]}'" in r.errors, r.errors
+    assert report(t, out)["totals"]["end_live_bytes"] == 1000
+    r = t.silt.command("import", dumps[0], dumps[2], "-o", out, "-f")
+    assert r.code == 0 and "order" not in r.errors, r.errors
+    words = [jemalloc_dump(t, name, 1, (n, 100 * n), (0, 0)) for name, n in (("before.heap", 3), ("after.heap", 2))]
+    r = t.silt.command("import", *words, "-o", out, "-f")
+    assert r.code == 0 and report(t, out)["totals"]["end_live_bytes"] == 200, r.errors
+
+
+def test_fractions_of_go_are_cut_off(t):
+    """As Go scales its own profiles, and pprof those in text."""
+    def scaled(n, size):
+        by = 1 / (1 - math.exp(-(size / n) / 524288))
+        return int(n * by), int(size * by)
+
+    path = dump(t, "go.txt", "heap profile: 3: 2600 [5: 4300] @ heap/1048576\n3: 2600 [5: 4300] @ 0x10 0x20\n")
+    got = report(t, path)["totals"]
+    assert (got["end_live_blocks"], got["end_live_bytes"]) == scaled(3, 2600), got
+    assert (got["allocations"], got["bytes_allocated"]) == scaled(5, 4300), got
