@@ -47,17 +47,19 @@ struct asker {
 
 /* ---- traces -------------------------------------------------------------------------------------- */
 
-/* The page counts blocks in all its views: without them it would tell numbers that nobody counted. */
-static int refuse_weights(const struct answerer *a, struct err *reterr) {
-        const struct opened *sides[] = {&a->new, &a->old};
-
-        for (size_t i = 0; i < ARRAY_SIZE(sides); i++)
-                if (sides[i]->q && query_view(sides[i]->q)->meta.flags & TRACE_LACKS_BLOCKS)
-                        return err_set(
-                                reterr, -ENOTSUP,
-                                "'%s' has no numbers of blocks, which a page needs: use 'silt report', 'silt flame' or 'silt diff'",
-                                i ? a->o.old_path : a->o.path);
-        return 0;
+/* What stands in the place of bytes is one for all that is told, and nanoseconds less bytes are nothing. */
+static int refuse_other_units(const struct answerer *a, struct err *reterr) {
+        if (!a->old.q || query_view(a->new.q)->meta.unit == query_view(a->old.q)->meta.unit)
+                return 0;
+        return err_set(reterr, -ENOTSUP,
+                       "'%s' and '%s' cannot be compared: figures of one are %s, of the other %s",
+                       a->o.old_path, a->o.path,
+                       query_view(a->old.q)->meta.unit == TRACE_UNIT_OTHER
+                               ? "of an unknown unit"
+                               : query_unit_name(a->old.q),
+                       query_view(a->new.q)->meta.unit == TRACE_UNIT_OTHER
+                               ? "of an unknown unit"
+                               : query_unit_name(a->new.q));
 }
 
 int answerer_new(const struct answerer_options *o, struct answerer **ret, struct err *reterr) {
@@ -76,7 +78,7 @@ int answerer_new(const struct answerer_options *o, struct answerer **ret, struct
         if (r >= 0 && o->old_path)
                 r = opened_init(&a->old, o->old_path, &o->rules, reterr);
         if (r >= 0)
-                r = refuse_weights(a, reterr);
+                r = refuse_other_units(a, reterr);
         opened_end_progress(&a->new);
         opened_end_progress(&a->old);
         if (r < 0) {

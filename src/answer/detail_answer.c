@@ -93,10 +93,14 @@ static int put_history(struct detail *d, struct err *reterr) {
                 json_int(j, h->live_bytes[i]);
         json_end(j);
         json_key(j, "live_blocks");
-        json_array(j);
-        for (size_t i = 0; i < h->n_columns; i++)
-                json_int(j, h->live_blocks[i]);
-        json_end(j);
+        if (d->k->v->meta.flags & TRACE_LACKS_BLOCKS) {
+                json_null(j);
+        } else {
+                json_array(j);
+                for (size_t i = 0; i < h->n_columns; i++)
+                        json_int(j, h->live_blocks[i]);
+                json_end(j);
+        }
         json_end(j);
         return 0;
 }
@@ -244,7 +248,8 @@ static int put_without(struct detail *d, struct err *reterr) {
         size_t most = 0;
         int r;
 
-        if (!others || d->is_time) {
+        if (!others || d->is_time || d->unfiltered.lacks_peak ||
+            d->k->v->meta.unit != TRACE_UNIT_BYTES) {
                 answer_put_null(j, "without");
                 return 0;
         }

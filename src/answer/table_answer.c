@@ -296,23 +296,24 @@ static int64_t growth(const struct query_figures *f) {
         return f->end_bytes - f->begin_bytes;
 }
 
-/* Time is an allocation of nanoseconds, samples are how many: query/spent_time.h. */
+/* Time is an allocation of nanoseconds, samples are how many: query/spent_time.h. The last: without what it is unknown. */
 static const struct {
         const char *key;
         enum weight weight;
         int64_t (*get)(const struct query_figures *f);
+        uint32_t lacks;
 } figure_columns[] = {
-        {"peak_bytes", WEIGHT_MEMORY, peak_bytes},
-        {"peak_blocks", WEIGHT_MEMORY, peak_blocks},
-        {"end_bytes", WEIGHT_MEMORY, end_bytes},
-        {"end_blocks", WEIGHT_MEMORY, end_blocks},
-        {"allocated_bytes", WEIGHT_MEMORY, allocated},
-        {"count", WEIGHT_MEMORY, n_allocated},
-        {"temporary", WEIGHT_MEMORY, n_temporary},
-        {"growth_bytes", WEIGHT_MEMORY, growth},
-        {"cpu_ns", WEIGHT_CPU, allocated},
-        {"cpu_samples", WEIGHT_CPU, n_allocated},
-        {"blocked_ns", WEIGHT_BLOCKED, allocated},
+        {"peak_bytes", WEIGHT_MEMORY, peak_bytes, TRACE_LACKS_PEAK},
+        {"peak_blocks", WEIGHT_MEMORY, peak_blocks, TRACE_LACKS_BLOCKS | TRACE_LACKS_PEAK},
+        {"end_bytes", WEIGHT_MEMORY, end_bytes, 0},
+        {"end_blocks", WEIGHT_MEMORY, end_blocks, TRACE_LACKS_BLOCKS},
+        {"allocated_bytes", WEIGHT_MEMORY, allocated, TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
+        {"count", WEIGHT_MEMORY, n_allocated, TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
+        {"temporary", WEIGHT_MEMORY, n_temporary, TRACE_IS_TOTALS},
+        {"growth_bytes", WEIGHT_MEMORY, growth, 0},
+        {"cpu_ns", WEIGHT_CPU, allocated, 0},
+        {"cpu_samples", WEIGHT_CPU, n_allocated, 0},
+        {"blocked_ns", WEIGHT_BLOCKED, allocated, 0},
 };
 
 /* null: of this metric nothing was asked, or nobody knows it. */
@@ -327,7 +328,8 @@ static void put_figures(struct table *t, bool is_total) {
                 str_clear(&key);
                 str_addf(&key, "%s%s", is_total ? "total_" : "", figure_columns[c].key);
                 json_key(j, str_text(&key));
-                if (!t->of[place_of(t, w)] || (is_total && !has_totals)) {
+                if (!t->of[place_of(t, w)] || (is_total && !has_totals) ||
+                    figure_columns[c].lacks & t->k->v->meta.flags) {
                         json_null(j);
                         continue;
                 }

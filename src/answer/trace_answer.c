@@ -156,12 +156,36 @@ static void put_processes(struct json *j, struct query *q, const struct query_an
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-/* Those that it has figures of. */
-static void put_names(struct json *j, const struct query *q) {
+/* Whether it has figures of it, as far as its source knew them. */
+static bool has_metric(struct query *q, enum query_metric m) {
+        struct request asked = {.has_metric = true, .metric = m, .min_share_pct = -1};
+        enum unit_weights weights = unit_weights(); /* which asking changes */
+        struct request_resolved resolved;
+        struct err e = {0};
+        bool has;
+
+        if (query_metric_time(m) ? !query_has_ticks(q) : query_is_of_time(q))
+                return false;
+        if (m == QUERY_MAPPED && query_view(q)->meta.flags & TRACE_IS_TOTALS)
+                return false;
+        has = request_resolve(&asked, q, REQUEST_ALL, &resolved, &e) >= 0;
+        request_resolved_done(&resolved);
+        unit_ask_weights(weights);
+        return has;
+}
+
+/* Samples and the like are counted once: there is one figure. */
+static bool is_offered(struct query *q, enum query_metric m) {
+        if (query_view(q)->meta.unit == TRACE_UNIT_BYTES)
+                return has_metric(q, m);
+        return m == (has_metric(q, QUERY_PEAK) ? QUERY_PEAK : QUERY_END);
+}
+
+static void put_names(struct json *j, struct query *q) {
         json_key(j, "metrics");
         json_array(j);
         for (unsigned m = 0; m < QUERY_N_METRICS; m++)
-                if (query_metric_time(m) ? query_has_ticks(q) : !query_is_of_time(q))
+                if (is_offered(q, m))
                         json_string(j, query_metric_name((enum query_metric)m));
         json_end(j);
         json_key(j, "group_by");
@@ -225,6 +249,8 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
         answer_put_bool(j, "has_times", !(v->meta.flags & TRACE_LACKS_TIME));
         answer_put_bool(j, "has_peak", !(v->meta.flags & TRACE_LACKS_PEAK));
+        answer_put_bool(j, "has_blocks", !(v->meta.flags & TRACE_LACKS_BLOCKS));
+        json_put_string(j, "unit", query_unit_name(q));
         json_put_uint(j, "events", v->n_events);
         json_put_uint(j, "graphs", query_n_graphs(q));
         put_limits(j, q, a, is_growing);

@@ -179,7 +179,28 @@ static const char *string_at(const struct heaptrack *h, uint64_t number) {
 
 /* ---- code and call paths ----------------------------------------------------------------------- */
 
-/* The address of a call is one less than where it returns to. Addresses are those in memory: the file does not say where its modules were. */
+/* Addresses are those in memory, and the file does not say where its modules were: code without a name is one place for each module, or
+ * it would be another in each run. silt's own exports have offsets in the file, which are shorter. */
+static bool is_nowhere(const struct heaptrack *h, uint64_t ip) {
+        for (size_t i = 0; i < h->functions.n; i++)
+                if (h->functions.items[i].name[0])
+                        return false;
+        return ip > UINT32_MAX;
+}
+
+static void name_nowhere(struct heaptrack *h, const char *module) {
+        const char *base = strrchr(module, '/');
+        struct str name = {0};
+
+        str_addf(&name, "(code without a name%s%s)", module[0] ? " in " : "",
+                 base ? base + 1 : module);
+        vec_clear(&h->functions);
+        vec_push(&h->functions,
+                 (struct import_function){arena_strdup(h->arena, str_text(&name)), "", 0});
+        str_done(&name);
+}
+
+/* The address of a call is one less than where it returns to. */
 static int add_code(struct heaptrack *h, const char *line) {
         const char *at = line + 2;
         uint64_t ip, module = 0, function, file, number;
@@ -200,6 +221,10 @@ static int add_code(struct heaptrack *h, const char *line) {
         }
         if (!h->functions.n)
                 vec_push(&h->functions, (struct import_function){"", "", 0});
+        if (is_nowhere(h, ip)) {
+                name_nowhere(h, string_at(h, module));
+                ip = 0;
+        }
         r = import_trace_place(h->t,
                                &(struct import_place){.module = string_at(h, module),
                                                       .address = ip + 1,
@@ -570,6 +595,9 @@ static void tell(struct heaptrack *h) {
                 import_trace_limit(
                         h->t,
                         "heaptrack was attached to the running program, and what was allocated before is unknown");
+        import_trace_limit(
+                h->t,
+                "What heaptrack's own suppressions name counts: heaptrack_print leaves it out of its leaks without --disable-builtin-suppressions");
         if (h->n_suppressions) {
                 snprintf(
                         text, sizeof(text),

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "trace/loss_note.h"
 
 static const char *const kind_words[LEAK_N_KINDS] = {
         [LEAK_DEFINITE] = "definitely lost",
@@ -62,13 +63,12 @@ static bool take_text(const char **at, const char *text) {
 
 bool leak_records_parse(const char *text, struct leak_record *ret) {
         struct leak_record x = {0};
-        uint64_t indirect;
 
         if (!take_count(&text, &x.n_bytes))
                 return false;
         if (take_text(&text, " (") &&
             (!take_count(&text, &x.n_bytes) || !take_text(&text, " direct, ") ||
-             !take_count(&text, &indirect) || !take_text(&text, " indirect)")))
+             !take_count(&text, &x.indirect_bytes) || !take_text(&text, " indirect)")))
                 return false;
         if (!take_text(&text, " bytes in ") || !take_count(&text, &x.n_blocks) ||
             !take_text(&text, " blocks are "))
@@ -119,6 +119,15 @@ void leak_records_add(struct leak_records *l, const struct leak_record *record) 
 
 /* ---- the trace --------------------------------------------------------------------------------- */
 
+/* For `silt leaks`: no graph says it. */
+static void put_loss(struct import_trace *t, struct trace_loss *loss, enum leak_kind kind) {
+        char note[160];
+
+        loss->class = LEAK_N_KINDS - 1 - kind; /* theirs are numbered the other way round */
+        trace_loss_write(loss, note, sizeof(note));
+        import_trace_note(t, 0, note);
+}
+
 static int put_record(struct leak_records *l, const struct leak_record *x, struct import_trace *t,
                       struct err *reterr) {
         uint32_t stack;
@@ -132,6 +141,13 @@ static int put_record(struct leak_records *l, const struct leak_record *x, struc
                 r = import_trace_total(t, stack,
                                        &(struct import_total){.n_allocs = x->n_blocks,
                                                               .alloc_bytes = x->n_bytes});
+        if (r >= 0)
+                put_loss(t,
+                         &(struct trace_loss){.bytes = x->n_bytes,
+                                              .blocks = x->n_blocks,
+                                              .indirect_bytes = x->indirect_bytes,
+                                              .stack = stack},
+                         x->kind);
         return r;
 }
 
@@ -164,6 +180,12 @@ static void tell_kinds(const struct leak_records *l, struct import_trace *t, uin
                         str_addf(&text, "%s %s %s bytes in %s block%s", n++ ? "," : "",
                                  kind_words[k], unit_count(&a, sums[k].n_bytes),
                                  unit_count(&b, sums[k].n_blocks), unit_s(sums[k].n_blocks));
+        for (int k = 0; k < LEAK_N_KINDS && l->has_kinds; k++)
+                put_loss(t,
+                         &(struct trace_loss){.is_sum = true,
+                                              .bytes = sums[k].n_bytes,
+                                              .blocks = sums[k].n_blocks},
+                         (enum leak_kind)k);
         if (n)
                 import_trace_note(t, 0, str_text(&text));
         if (!l->has_summary && !records[LEAK_REACHABLE].n_blocks)

@@ -21,6 +21,7 @@ struct leak_sum {
 struct leak_record {
         enum leak_kind kind;
         uint64_t n_blocks, n_bytes; /* its own: without what hangs from them */
+        uint64_t indirect_bytes;    /* definitely lost: what is lost with them */
         size_t first, n;            /* of its frames */
 };
 

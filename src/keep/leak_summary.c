@@ -53,7 +53,7 @@ static void print_rules(FILE *out, const struct leak_classes *c) {
 void leak_summary_print(FILE *out, const struct kept_leaks *l) {
         const struct leak_sums *c = &l->sums;
 
-        if (!l->graph.heap.graph.n_blocks) {
+        if (!l->is_told && !l->graph.heap.graph.n_blocks) {
                 fprintf(out, "All heap blocks were freed -- no leaks are possible\n");
                 return;
         }
@@ -62,8 +62,13 @@ void leak_summary_print(FILE *out, const struct kept_leaks *l) {
                 static const enum leak_class order[N_LEAK_CLASSES] = {LEAK_REACHABLE, LEAK_POSSIBLE,
                                                                       LEAK_INDIRECT, LEAK_DEFINITE};
 
-                print_sum(out, leak_class_words[order[i]], c->bytes[order[i]], c->blocks[order[i]]);
+                if (l->is_told && l->is_unknown[order[i]])
+                        fprintf(out, "%18s: unknown\n", leak_class_words[order[i]]);
+                else
+                        print_sum(out, leak_class_words[order[i]], c->bytes[order[i]],
+                                  c->blocks[order[i]]);
         }
         print_rules(out, &l->graph.classes);
-        print_sum(out, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
+        if (!l->is_told || c->suppressed_blocks)
+                print_sum(out, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
 }

@@ -15,7 +15,7 @@ static int gather(struct leaks *l, struct opened *t, const struct leaks_options 
         scope = (struct query_scope){.process = l->kept.graph.info.process,
                                      .to_ns = l->kept.graph.info.time_ns};
         r = query_ask(t->q, &scope, &l->answer, reterr);
-        if (r == 0)
+        if (r == 0 && !l->kept.is_told)
                 hidden_pointers_find(&l->kept, t->q, l->answer, &l->hidden);
         return r;
 }

@@ -29,10 +29,31 @@ static void put_record(struct json *j, const struct leaks *l, const struct loss_
         json_put_uint(j, "bytes", r->bytes);
         json_put_uint(j, "blocks", r->blocks);
         json_put_uint(j, "indirect_bytes", r->indirect_bytes);
-        json_put_uint(j, "indirect_blocks", r->indirect_blocks);
+        json_key(j, "indirect_blocks");
+        if (l->kept.is_told && r->indirect_bytes)
+                json_null(j); /* memcheck says their bytes */
+        else
+                json_uint(j, r->indirect_blocks);
         if (r->stack != REACH_NO_SITE)
                 show_put_stack(j, l->names.q, r->stack);
         json_end(j);
+}
+
+static void put_traffic(struct json *j, const char *key, uint64_t n, bool is_unknown) {
+        json_key(j, key);
+        if (is_unknown)
+                json_null(j);
+        else
+                json_uint(j, n);
+}
+
+static void put_class(struct json *j, const char *key, const struct leaks *l, enum leak_class c) {
+        if (!l->kept.is_told || !l->kept.is_unknown[c]) {
+                json_put_sum(j, key, l->kept.sums.bytes[c], l->kept.sums.blocks[c]);
+                return;
+        }
+        json_key(j, key);
+        json_null(j);
 }
 
 void leaks_json(FILE *out, const struct leaks *l) {
@@ -49,17 +70,26 @@ void leaks_json(FILE *out, const struct leaks *l) {
         missing_blocks_add(query_view(l->names.q), l->kept.graph.info.process, &incomplete);
         json_put_string(&j, "incomplete", str_text(&incomplete));
         str_done(&incomplete);
-        json_put_double(&j, "at_s", (double)l->kept.graph.info.time_ns / 1e9, 6);
-        json_put_double(&j, "pause_s", (double)l->kept.graph.heap.pause_ns / 1e9, 6);
+        json_put_string(&j, "by", l->kept.is_told ? "memcheck" : "graph");
+        json_key(&j, "at_s");
+        if (l->kept.is_told)
+                json_null(&j);
+        else
+                json_double(&j, (double)l->kept.graph.info.time_ns / 1e9, 6);
+        json_key(&j, "pause_s");
+        if (l->kept.is_told)
+                json_null(&j);
+        else
+                json_double(&j, (double)l->kept.graph.heap.pause_ns / 1e9, 6);
         json_put_uint(&j, "unread_bytes", l->kept.graph.heap.unread_bytes);
         json_put_uint(&j, "unsettled_blocks", l->kept.graph.heap.n_unsettled);
-        json_put_uint(&j, "allocations", t->n_allocs);
-        json_put_uint(&j, "frees", t->n_frees);
-        json_put_uint(&j, "bytes_allocated", t->alloc_bytes);
-        json_put_sum(&j, "definitely_lost", c->bytes[LEAK_DEFINITE], c->blocks[LEAK_DEFINITE]);
-        json_put_sum(&j, "indirectly_lost", c->bytes[LEAK_INDIRECT], c->blocks[LEAK_INDIRECT]);
-        json_put_sum(&j, "possibly_lost", c->bytes[LEAK_POSSIBLE], c->blocks[LEAK_POSSIBLE]);
-        json_put_sum(&j, "still_reachable", c->bytes[LEAK_REACHABLE], c->blocks[LEAK_REACHABLE]);
+        put_traffic(&j, "allocations", t->n_allocs, t->lacks_traffic);
+        put_traffic(&j, "frees", t->n_frees, t->lacks_traffic);
+        put_traffic(&j, "bytes_allocated", t->alloc_bytes, t->lacks_traffic);
+        put_class(&j, "definitely_lost", l, LEAK_DEFINITE);
+        put_class(&j, "indirectly_lost", l, LEAK_INDIRECT);
+        put_class(&j, "possibly_lost", l, LEAK_POSSIBLE);
+        put_class(&j, "still_reachable", l, LEAK_REACHABLE);
         json_put_sum(&j, "suppressed", c->suppressed_bytes, c->suppressed_blocks);
         json_key(&j, "doubtful"); /* that may be held by pointers which nothing shows */
         json_object(&j);

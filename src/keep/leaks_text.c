@@ -16,12 +16,22 @@ static const char *unseen_words(const struct leaks *l) {
         return query_sample_bytes(l->names.q) ? "without being sampled" : "before silt attached";
 }
 
+/* When that was, or who says so. */
+static void add_when(struct str *to, const struct leaks *l) {
+        struct unit_text t;
+
+        if (l->kept.is_told)
+                str_add(to, ", as memcheck found at its exit");
+        else
+                str_addf(to, ", after %s", unit_duration(&t, l->kept.graph.info.time_ns));
+}
+
 static void add_sentence(struct str *to, const struct leaks *l, const struct style *s) {
         const struct leak_sums *c = &l->kept.sums;
         uint64_t lost_bytes = c->bytes[LEAK_DEFINITE] + c->bytes[LEAK_INDIRECT];
         uint64_t lost_blocks = c->blocks[LEAK_DEFINITE] + c->blocks[LEAK_INDIRECT];
         const struct loss_record *worst = NULL;
-        struct unit_text a, b, d;
+        struct unit_text a, b;
 
         for (size_t i = l->kept.records.n; i-- > 0 && !worst;)
                 if (l->kept.records.items[i].class == LEAK_DEFINITE &&
@@ -30,23 +40,29 @@ static void add_sentence(struct str *to, const struct leaks *l, const struct sty
         missing_blocks_add(query_view(l->names.q), l->kept.graph.info.process, to);
         query_add_process_name(l->names.q, l->kept.graph.info.process, to);
         if (!lost_blocks && c->suppressed_blocks)
-                str_addf(to, " lost nothing but what is suppressed, %s in %s block%s, after %s.",
+                str_addf(to, " lost nothing but what is suppressed, %s in %s block%s",
                          unit_bytes(&a, c->suppressed_bytes), unit_count(&b, c->suppressed_blocks),
-                         unit_s(c->suppressed_blocks),
-                         unit_duration(&d, l->kept.graph.info.time_ns));
+                         unit_s(c->suppressed_blocks));
         else if (!lost_blocks)
-                str_addf(to, " lost nothing: something points to each of the %s it held after %s.",
-                         unit_bytes(&a, l->answer->totals.end_bytes),
-                         unit_duration(&b, l->kept.graph.info.time_ns));
+                str_addf(to, " lost nothing: something points to each of the %s it held",
+                         unit_bytes(&a, l->answer->totals.end_bytes));
         if (!lost_blocks) {
+                if (c->suppressed_blocks || l->kept.is_told)
+                        add_when(to, l);
+                else
+                        str_addf(to, " after %s", unit_duration(&b, l->kept.graph.info.time_ns));
+                str_add(to, ".");
                 if (c->blocks[LEAK_POSSIBLE])
                         str_addf(to, "  %s are reachable only through interior pointers.",
                                  unit_bytes(&a, c->bytes[LEAK_POSSIBLE]));
                 return;
         }
-        str_addf(to, " lost %s in %s block%s: nothing points to them any more, after %s.",
-                 unit_bytes(&a, lost_bytes), unit_count(&b, lost_blocks), unit_s(lost_blocks),
-                 unit_duration(&d, l->kept.graph.info.time_ns));
+        str_addf(to, " lost %s in %s%s block%s: nothing points to them any more",
+                 unit_bytes(&a, lost_bytes),
+                 l->kept.is_told && l->kept.is_unknown[LEAK_INDIRECT] ? "at least " : "",
+                 unit_count(&b, lost_blocks), unit_s(lost_blocks));
+        add_when(to, l);
+        str_add(to, ".");
         if (!worst)
                 return;
         str_addf(to, " The most, %s, was allocated ",
@@ -110,11 +126,17 @@ static void print_heap_summary(const struct style *s, const struct leaks *l) {
         struct str line = {0};
         uint64_t bytes = 0;
 
+        if (l->kept.is_told && t->lacks_traffic) { /* memcheck's XML has none */
+                fputc('\n', s->out);
+                return;
+        }
         for (unsigned i = 0; i < N_LEAK_CLASSES; i++)
                 bytes += c->bytes[i];
         fprintf(s->out, "\nHEAP SUMMARY:\n    in use at %s: %s bytes in %s blocks\n",
-                l->kept.is_at_exit ? "exit" : "that moment", unit_count(&a, bytes),
-                unit_count(&b, l->kept.graph.heap.graph.n_blocks));
+                l->kept.is_at_exit ? "exit" : "that moment",
+                unit_count(&a, l->kept.is_told ? t->end_bytes : bytes),
+                unit_count(&b,
+                           l->kept.is_told ? t->end_blocks : l->kept.graph.heap.graph.n_blocks));
         str_addf(&line, "  total heap usage: %s allocs, %s frees, %s bytes allocated",
                  unit_count(&a, t->n_allocs), unit_count(&b, t->n_frees),
                  unit_count(&d, t->alloc_bytes));
@@ -147,7 +169,7 @@ static void add_doubts(struct str *to, const struct leaks *l) {
                 str_add(to,
                         ": the program may have pointers that silt cannot see (mixed with a key, tagged in high bits, 32-bit offsets, kept by the kernel).");
         }
-        if (l->kept.is_at_exit && high_graph_matters(end_bytes, peak_bytes))
+        if (l->kept.is_at_exit && !l->kept.is_told && high_graph_matters(end_bytes, peak_bytes))
                 str_addf(
                         to,
                         " At the end %s were live; the peak was %s: 'silt holders' says who held it.",

@@ -38,8 +38,12 @@ void loss_records_find(const struct kept_graph *g, loss_record_list *ret) {
                 r->indirect_bytes += g->classes.indirect_bytes[i];
         }
         map_done(&places);
-        if (ret->n)
-                qsort(ret->items, ret->n, sizeof(ret->items[0]), by_bytes);
+        loss_records_sort(ret);
+}
+
+void loss_records_sort(loss_record_list *records) {
+        if (records->n)
+                qsort(records->items, records->n, sizeof(records->items[0]), by_bytes);
 }
 
 struct leak_sums loss_records_sum(const loss_record_list *records) {

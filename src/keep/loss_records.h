@@ -18,6 +18,8 @@ typedef VEC(struct loss_record) loss_record_list;
 /* The smallest first, as memcheck prints them: the largest stands next to the prompt. */
 void loss_records_find(const struct kept_graph *g, loss_record_list *ret);
 
+void loss_records_sort(loss_record_list *records);
+
 /* Suppressed ones are in no class, as with memcheck; what is lost with one counts by its own record. */
 struct leak_sums {
         uint64_t blocks[N_LEAK_CLASSES], bytes[N_LEAK_CLASSES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/follower.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -248,6 +249,15 @@ int follower_step(struct follower *f, struct err *reterr) {
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
+/* A profile of CPU time that was imported, say: what it has in the place of bytes is not memory. */
+static int refuse_other_units(const struct follower *f, struct err *reterr) {
+        return query_view(f->trace.q)->meta.unit == TRACE_UNIT_BYTES
+                       ? 0
+                       : err_set(reterr, -ENOTSUP,
+                                 "'%s' is not a profile of memory: read it with 'silt report'",
+                                 f->o.path);
+}
+
 int follower_open(const struct follower_options *o, struct follower **ret, struct err *reterr) {
         _cleanup_(follower_freep) struct follower *f = calloc(1, sizeof(*f));
         int r;
@@ -261,6 +271,8 @@ int follower_open(const struct follower_options *o, struct follower **ret, struc
         f->opened_ns = f->moved_ns = clock_now_ns();
         f->now.is_over = f->is_settled = !trace_is_being_written(o->path);
         r = open_trace(f, !o->names_later, reterr);
+        if (r >= 0)
+                r = refuse_other_units(f, reterr);
         if (r >= 0)
                 r = take_figures(f, reterr);
         if (r < 0)

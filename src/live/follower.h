@@ -41,12 +41,13 @@ struct follower_now {
         bool has_rss;
         uint64_t rss_bytes; /* of the processes alive, as the last look at them found it */
         uint64_t n_allocs, alloc_bytes, n_frees, n_failed, n_lost; /* since it began */
-        /* of the window, which is shorter in the beginning */
+        /* Of the window, which is shorter in the beginning. Of a recording of totals (query_totals.lacks_events) they mean nothing,
+         * and of what it lacks otherwise nor does the rest. */
         uint64_t window_ns;
         double allocs_per_s, alloc_bytes_per_s, growth_bytes_per_s;
 };
 
-/* -ENODATA: the program has not begun; try again. */
+/* -ENODATA: the program has not begun; try again. -ENOTSUP: a profile of something else than memory. */
 int follower_open(const struct follower_options *o, struct follower **ret, struct err *reterr);
 struct follower *follower_free(struct follower *f); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct follower, follower_free)

@@ -159,6 +159,11 @@ static void count(const struct recorded *r, enum metric_id id, struct metric_lab
 
 /* ---- components and sites --------------------------------------------------------------------------- */
 
+/* What came and went; sums that another tool made may have what was live alone. */
+static bool knows_traffic(const struct query_totals *t) {
+        return !t->lacks_traffic && !t->lacks_blocks;
+}
+
 struct sums {
         int64_t live_bytes;
         uint64_t allocated_bytes, n_allocs;
@@ -171,8 +176,10 @@ static void put_component(const struct recorded *r, uint32_t process, const char
         label_process(r, process, &l);
         metric_label(&l, "component", name);
         metric_put_signed(r->to, METRIC_COMPONENT_LIVE_BYTES, &l, s->live_bytes);
-        count(r, METRIC_COMPONENT_ALLOCATED_BYTES, &l, process, s->allocated_bytes);
-        count(r, METRIC_COMPONENT_ALLOCATIONS, &l, process, s->n_allocs);
+        if (knows_traffic(&r->whole->totals)) {
+                count(r, METRIC_COMPONENT_ALLOCATED_BYTES, &l, process, s->allocated_bytes);
+                count(r, METRIC_COMPONENT_ALLOCATIONS, &l, process, s->n_allocs);
+        }
         metric_labels_done(&l);
 }
 
@@ -220,8 +227,9 @@ static void put_site(const struct recorded *r, uint32_t process, const struct qu
         metric_label(&l, "site", hash);
         metric_label(&l, "function", function.n ? str_text(&function) : "unknown");
         metric_put_signed(r->to, METRIC_SITE_LIVE_BYTES, &l, g->self.end_bytes);
-        metric_put_signed(r->to, METRIC_SITE_GROWTH_BYTES, &l,
-                          g->self.end_bytes - g->self.begin_bytes);
+        if (!g->self.lacks_events)
+                metric_put_signed(r->to, METRIC_SITE_GROWTH_BYTES, &l,
+                                  g->self.end_bytes - g->self.begin_bytes);
         metric_labels_done(&l);
         str_done(&function);
         frame_stack_done(&stack);
@@ -281,7 +289,7 @@ static void put_counts(const struct recorded *r, uint32_t process, const struct 
                        struct metric_labels *l) {
         const struct trace_tally *t = tally_of(r, process);
 
-        if (query_sample_bytes(r->q) && !t && !follower_now(r->f)->is_over)
+        if ((query_sample_bytes(r->q) && !t && !follower_now(r->f)->is_over) || !knows_traffic(x))
                 return;
         count(r, METRIC_HEAP_ALLOCATIONS, l, process, t ? t->n_allocs : x->n_allocs);
         count(r, METRIC_HEAP_FREES, l, process, t ? t->n_frees : x->n_frees);
@@ -294,13 +302,18 @@ static void put_heap(const struct recorded *r, const struct told *t, const struc
         const struct trace_sample *s = r->last[t->process];
 
         metric_put(r->to, METRIC_UP, l, t->is_alive && !follower_now(r->f)->is_over);
-        metric_put_real(r->to, METRIC_RECORDING_TIME, l, (double)r->v->end_ns / 1e9);
+        if (!x->lacks_time)
+                metric_put_real(r->to, METRIC_RECORDING_TIME, l, (double)r->v->end_ns / 1e9);
         metric_put(r->to, METRIC_HEAP_LIVE_BYTES, l, x->end_bytes);
-        metric_put(r->to, METRIC_HEAP_LIVE_BLOCKS, l, x->end_blocks);
-        metric_put(r->to, METRIC_HEAP_PEAK_BYTES, l, x->peak_bytes);
+        if (!x->lacks_blocks)
+                metric_put(r->to, METRIC_HEAP_LIVE_BLOCKS, l, x->end_blocks);
+        if (!x->lacks_peak)
+                metric_put(r->to, METRIC_HEAP_PEAK_BYTES, l, x->peak_bytes);
         put_counts(r, t->process, x, l);
-        count(r, METRIC_HEAP_FAILED_ALLOCATIONS, l, t->process, x->n_failed);
-        count(r, METRIC_LOST_EVENTS, l, t->process, x->n_lost);
+        if (!x->lacks_events) {
+                count(r, METRIC_HEAP_FAILED_ALLOCATIONS, l, t->process, x->n_failed);
+                count(r, METRIC_LOST_EVENTS, l, t->process, x->n_lost);
+        }
         if (s && t->is_alive)
                 metric_put(r->to, METRIC_RESIDENT_BYTES, l,
                            s->anon_bytes + s->file_bytes + s->shmem_bytes);

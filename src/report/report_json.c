@@ -18,6 +18,7 @@
 #include "show/estimate.h"
 #include "show/show_json.h"
 #include "show/view.h"
+#include "trace/loss_note.h"
 
 static double seconds(uint64_t ns) {
         return (double)ns / 1e9;
@@ -139,8 +140,10 @@ static void put_notes(struct json *j, const struct report *r) {
                 struct query_moment m;
                 struct query_hold h;
                 struct trace_limit l;
+                struct trace_loss loss;
 
-                if (!query_moment_of(&r->v->notes[i], &m) && !query_hold_of(&r->v->notes[i], &h))
+                if (!query_moment_of(&r->v->notes[i], &m) && !query_hold_of(&r->v->notes[i], &h) &&
+                    !trace_loss_parse(r->v->notes[i].text, &loss))
                         json_string(j, trace_limit_parse(r->v->notes[i].text, &l)
                                                ? l.text
                                                : r->v->notes[i].text);

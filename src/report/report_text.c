@@ -21,6 +21,7 @@
 #include "show/style.h"
 #include "show/view.h"
 #include "trace/fail_note.h"
+#include "trace/loss_note.h"
 
 /* A wide chart is a little higher. */
 static unsigned chart_rows(const struct style *s) {
@@ -203,7 +204,10 @@ static bool note_is_mark(const struct trace_note *note) {
 /* It says something here: it is no mark, no limit that stands at the top, and no failed allocation, which the findings tell. */
 static bool note_is_told(const struct trace_note *note, const struct trace_note *const *limits) {
         struct trace_fail fail;
+        struct trace_loss loss;
 
+        if (trace_loss_parse(note->text, &loss)) /* the summary has them */
+                return false;
         if (trace_fail_parse(note->text, &fail) && !fail.number)
                 return false;
         for (int i = 0; i < LIMIT_N_KINDS; i++)

@@ -192,7 +192,8 @@ static bool print_lost(const struct style *s, const struct report *r) {
         struct kept_leaks l = {0};
         bool is_there = false;
 
-        if (query_n_graphs(r->q) && !report_is_windowed(r) && !report_is_filtered(r) &&
+        if ((query_n_graphs(r->q) || kept_leaks_are_told(r->q)) && !report_is_windowed(r) &&
+            !report_is_filtered(r) &&
             kept_leaks_open(&l, r->q, "", r->answer->scope.process, NULL, NULL) >= 0)
                 is_there = l.is_at_exit;
         if (is_there) {

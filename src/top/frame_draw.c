@@ -48,6 +48,7 @@ static size_t put_figure(struct canvas *c, size_t row, size_t col, enum canvas_i
 
 static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) {
         const struct follower_now *now = &m->now;
+        bool has_peak = !model_totals(m)->lacks_peak;
         struct unit_text t;
         char text[64];
         size_t col = 0;
@@ -55,6 +56,12 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         col = put_figure(c, row, col, INK_LIVE, "heap", unit_bytes(&t, now->live_bytes));
         if (now->has_rss)
                 col = put_figure(c, row, col, INK_RSS, "resident", unit_bytes(&t, now->rss_bytes));
+        if (model_totals(m)->lacks_events) {
+                col = put_figure(c, row, col, INK_PLAIN, "at", unit_moment(&t, now->time_ns));
+                put_figure(c, row, col, INK_PLAIN, "peak",
+                           has_peak ? unit_bytes(&t, now->peak_bytes) : "unknown");
+                return row + 1;
+        }
         snprintf(text, sizeof(text), "%s/s",
                  unit_bytes_signed(&t, (int64_t)now->growth_bytes_per_s));
         col = put_figure(c, row, col, INK_PLAIN, "growth", text);
@@ -134,6 +141,8 @@ static const struct column *column_at(const struct canvas *c, const struct model
 
 static const char *figure_text(const struct model *m, const struct query_figures *f,
                                enum model_sort sort, struct unit_text *t) {
+        if (model_totals(m)->lacks_events && sort != MODEL_BY_LIVE)
+                return "-";
         switch (sort) {
         case MODEL_BY_GROWTH:
                 return f->end_bytes == f->begin_bytes
@@ -238,6 +247,7 @@ static void draw_path(struct canvas *c, const struct model *m, const struct ui *
 
 static void draw_process(struct canvas *c, const struct model *m, size_t row, size_t at) {
         const struct model_process *p = &m->processes[at];
+        bool has_events = !model_totals(m)->lacks_events;
         struct unit_text t;
         char pid[16];
         size_t col;
@@ -246,8 +256,10 @@ static void draw_process(struct canvas *c, const struct model *m, size_t row, si
         canvas_put_right(c, row, 8, INK_PLAIN, pid);
         canvas_put_right(c, row, 19, INK_LIVE, unit_bytes(&t, p->live_bytes));
         canvas_put_right(c, row, 30, INK_RSS, p->has_rss ? unit_bytes(&t, p->rss_bytes) : "-");
-        canvas_put_right(c, row, 41, INK_PLAIN, unit_bytes_signed(&t, p->growth_bytes));
-        canvas_put_right(c, row, 52, INK_PLAIN, unit_count(&t, unit_nearest(p->allocs_per_s)));
+        canvas_put_right(c, row, 41, INK_PLAIN,
+                         has_events ? unit_bytes_signed(&t, p->growth_bytes) : "-");
+        canvas_put_right(c, row, 52, INK_PLAIN,
+                         has_events ? unit_count(&t, unit_nearest(p->allocs_per_s)) : "-");
         col = canvas_put(c, row, 54, INK_PLAIN, query_process_name(m->q, p->process));
         if (!p->is_alive)
                 canvas_put(c, row, col, INK_DIM, " (ended)");

@@ -12,10 +12,30 @@ static void put_int(struct json *j, const char *key, int64_t v) {
         json_int(j, v);
 }
 
+static void put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
+        json_key(j, key);
+        if (is_known)
+                json_uint(j, v);
+        else
+                json_null(j);
+}
+
+static void put_known_double(struct json *j, const char *key, double v, int decimals,
+                             bool is_known) {
+        json_key(j, key);
+        if (is_known)
+                json_double(j, v, decimals);
+        else
+                json_null(j);
+}
+
 static void put_now(struct json *j, const struct model *m) {
+        const struct query_totals *t = model_totals(m);
+        bool has_blocks = !t->lacks_blocks, has_traffic = has_blocks && !t->lacks_traffic,
+             has_events = !t->lacks_events;
         const struct follower_now *now = &m->now;
 
-        json_put_double(j, "at_s", (double)now->time_ns / 1e9, 6);
+        put_known_double(j, "at_s", (double)now->time_ns / 1e9, 6, !t->lacks_time);
         put_bool(j, "is_over", now->is_over);
         json_put_string(j, "mode", m->sample_bytes ? "sampled" : "exact");
         if (m->sample_bytes) {
@@ -24,24 +44,20 @@ static void put_now(struct json *j, const struct model *m) {
         }
         put_bool(j, "attached", m->is_attached_late);
         json_put_uint(j, "live_bytes", now->live_bytes);
-        json_put_uint(j, "live_blocks", now->live_blocks);
-        json_put_uint(j, "peak_live_bytes", now->peak_bytes);
-        json_key(j, "rss_bytes");
-        if (now->has_rss)
-                json_uint(j, now->rss_bytes);
-        else
-                json_null(j);
-        json_put_uint(j, "allocations", now->n_allocs);
-        json_put_uint(j, "frees", now->n_frees);
-        json_put_uint(j, "bytes_allocated", now->alloc_bytes);
-        json_put_uint(j, "failed_allocations", now->n_failed);
-        json_put_uint(j, "lost_events", now->n_lost);
+        put_known(j, "live_blocks", now->live_blocks, has_blocks);
+        put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak);
+        put_known(j, "rss_bytes", now->rss_bytes, now->has_rss);
+        put_known(j, "allocations", now->n_allocs, has_traffic);
+        put_known(j, "frees", now->n_frees, has_traffic);
+        put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
+        put_known(j, "failed_allocations", now->n_failed, has_events);
+        put_known(j, "lost_events", now->n_lost, has_events);
         json_put_uint(j, "unwritten_events", query_view(m->q)->n_unwritten_events);
         json_put_double(j, "silent_s", (double)now->silent_ns / 1e9, 3);
-        json_put_double(j, "window_s", (double)now->window_ns / 1e9, 6);
-        json_put_double(j, "allocations_per_s", now->allocs_per_s, 3);
-        json_put_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3);
-        json_put_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3);
+        put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_events);
+        put_known_double(j, "allocations_per_s", now->allocs_per_s, 3, has_events);
+        put_known_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3, has_events);
+        put_known_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3, has_events);
 }
 
 /* null: nobody looks at it */
@@ -53,8 +69,17 @@ static void put_cpus(struct json *j, const struct model *m, uint64_t ns) {
                 json_null(j);
 }
 
+static void put_growth(struct json *j, int64_t bytes, bool is_known) {
+        json_key(j, "growth_bytes");
+        if (is_known)
+                json_int(j, bytes);
+        else
+                json_null(j);
+}
+
 static void put_group(struct json *j, const struct model *m, size_t at) {
         const struct query_group *g = &m->groups->rows[at];
+        bool has_events = !model_totals(m)->lacks_events;
         struct str name = {0};
 
         json_object(j);
@@ -66,29 +91,33 @@ static void put_group(struct json *j, const struct model *m, size_t at) {
         json_put_string(j, "file", g->frame.file);
         json_put_uint(j, "line", g->frame.line);
         put_int(j, "live_bytes", g->self.end_bytes);
-        put_int(j, "live_blocks", g->self.end_blocks);
+        json_key(j, "live_blocks");
+        if (g->self.lacks_blocks)
+                json_null(j);
+        else
+                json_int(j, g->self.end_blocks);
         if (m->sample_bytes)
                 json_put_double(j, "live_error_bytes", query_figures_error(&g->self, QUERY_END), 0);
-        put_int(j, "growth_bytes", g->self.end_bytes - g->self.begin_bytes);
-        json_put_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3);
-        json_put_double(j, "bytes_allocated_per_s", model_per_s(m, (double)g->self.alloc_bytes), 3);
+        put_growth(j, g->self.end_bytes - g->self.begin_bytes, has_events);
+        put_known_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3,
+                         has_events);
+        put_known_double(j, "bytes_allocated_per_s", model_per_s(m, (double)g->self.alloc_bytes), 3,
+                         has_events);
         put_cpus(j, m, m->cpu_ns ? m->cpu_ns[at] : 0);
         json_end(j);
 }
 
 static void put_process(struct json *j, const struct model *m, const struct model_process *p) {
+        bool has_events = !model_totals(m)->lacks_events;
+
         json_object(j);
         json_put_uint(j, "pid", query_view(m->q)->processes[p->process].start.pid);
         json_put_string(j, "name", query_process_name(m->q, p->process));
         put_bool(j, "is_alive", p->is_alive);
         json_put_uint(j, "live_bytes", p->live_bytes);
-        json_key(j, "rss_bytes");
-        if (p->has_rss)
-                json_uint(j, p->rss_bytes);
-        else
-                json_null(j);
-        put_int(j, "growth_bytes", p->growth_bytes);
-        json_put_double(j, "allocations_per_s", p->allocs_per_s, 3);
+        put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
+        put_growth(j, p->growth_bytes, has_events);
+        put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_events);
         json_end(j);
 }
 

@@ -8,20 +8,25 @@
 
 enum { N_ROWS = 10, MAX_NAME_CELLS = 60 };
 
-static void write_head(FILE *out, const struct follower_now *now) {
+static void write_head(FILE *out, const struct model *m) {
+        const struct follower_now *now = &m->now;
         struct unit_text time, live, peak, rss, rate, allocs;
 
-        fprintf(out, "at %s: heap %s (peak %s)  resident %s  allocates %s/s in %s/s calls\n",
-                unit_duration(&time, now->time_ns), unit_bytes(&live, now->live_bytes),
-                unit_bytes(&peak, now->peak_bytes),
-                now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown",
-                unit_bytes(&rate, unit_nearest(now->alloc_bytes_per_s)),
-                unit_count(&allocs, unit_nearest(now->allocs_per_s)));
+        fprintf(out, "at %s: heap %s (peak %s)  resident %s", unit_moment(&time, now->time_ns),
+                unit_bytes(&live, now->live_bytes),
+                model_totals(m)->lacks_peak ? "unknown" : unit_bytes(&peak, now->peak_bytes),
+                now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown");
+        if (!model_totals(m)->lacks_events)
+                fprintf(out, "  allocates %s/s in %s/s calls",
+                        unit_bytes(&rate, unit_nearest(now->alloc_bytes_per_s)),
+                        unit_count(&allocs, unit_nearest(now->allocs_per_s)));
+        fputc('\n', out);
 }
 
 static void write_row(FILE *out, const struct model *m, const struct style *s, size_t at) {
         const struct query_group *g = &m->groups->rows[at];
         struct unit_text live, growth, rate;
+        bool has_events = !model_totals(m)->lacks_events;
         char cpu[16] = "";
         struct str name = {0}, text = {0};
 
@@ -31,9 +36,12 @@ static void write_row(FILE *out, const struct model *m, const struct style *s, s
                 snprintf(cpu, sizeof(cpu), " %6.1f %%", 100 * model_cpus(m, at));
         fprintf(out, "%10s %10s %12s%s  %s\n",
                 unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
-                unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes),
-                unit_count(&rate, unit_nearest(model_per_s(m, (double)g->self.n_allocs))), cpu,
-                str_text(&text));
+                has_events ? unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes)
+                           : "-",
+                has_events
+                        ? unit_count(&rate, unit_nearest(model_per_s(m, (double)g->self.n_allocs)))
+                        : "-",
+                cpu, str_text(&text));
         str_done(&name);
         str_done(&text);
 }
@@ -47,7 +55,7 @@ void frame_text_write(FILE *out, const struct model *m) {
         style_wrap(&s, str_text(&sentence), 0);
         fputc('\n', out);
         str_done(&sentence);
-        write_head(out, &m->now);
+        write_head(out, m);
         fprintf(out, "%10s %10s %12s%s  %s\n", "live", "growth", "allocs/s",
                 m->cpu_ns ? "      CPU" : "", m->cpu_ns ? "function" : "allocated by");
         for (size_t i = 0; i < MIN(m->groups->n, (size_t)N_ROWS); i++)

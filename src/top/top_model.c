@@ -39,6 +39,10 @@ double model_cpus(const struct model *m, size_t group_idx) {
                        : 0;
 }
 
+const struct query_totals *model_totals(const struct model *m) {
+        return &m->answer->totals;
+}
+
 double model_per_s(const struct model *m, double in_window) {
         return m->now.window_ns ? in_window / ((double)m->now.window_ns / 1e9) : 0;
 }
@@ -154,12 +158,13 @@ static int ask_window(struct model *m, struct follower *f, const struct model_as
         return r;
 }
 
-/* Those that only stand on call paths of others have nothing of their own. */
+/* Those that only stand on call paths of others have nothing of their own. Of sums only what is live is known. */
 static void drop_idle(struct query_groups *g) {
         size_t n = 0;
 
         for (size_t i = 0; i < g->n; i++)
-                if (!query_figures_are_idle(&g->rows[i].self))
+                if (g->rows[i].self.lacks_events ? g->rows[i].self.end_bytes != 0
+                                                 : !query_figures_are_idle(&g->rows[i].self))
                         g->rows[n++] = g->rows[i];
         g->n = n;
 }
@@ -381,7 +386,7 @@ static void add_subject(const struct model *m, struct str *to) {
         add_title(m, process, to);
         if (is_of_many(m))
                 str_addf(to, " and %zu more", count_alive(m) - 1);
-        else
+        else if (!model_totals(m)->lacks_events) /* most profiles have none */
                 str_addf(to, " (pid %u)", query_view(m->q)->processes[process].start.pid);
 }
 
@@ -485,6 +490,9 @@ static void add_doubts(const struct model *m, struct str *to) {
         add_count(to, v->n_unwritten_events,
                   "could not be written to the trace (was the disk full?)");
         add_limit(m, to);
+        if (model_totals(m)->lacks_events)
+                str_add(to,
+                        " These are sums that another tool made: growth and rates are unknown.");
         if (query_damage(m->q)[0]) {
                 str_addf(to, " A part of the trace cannot be read: %s.", query_damage(m->q));
         } else if (m->now.is_over && !v->finished) {
@@ -497,6 +505,8 @@ static void add_doubts(const struct model *m, struct str *to) {
 }
 
 static const char *held_word(const struct model *m) {
+        if (model_totals(m)->lacks_peak) /* of one moment, which need not be the end */
+                return " held ";
         if (!m->now.is_over)
                 return is_silent(m) ? " held " : is_of_many(m) ? " hold " : " holds ";
         return query_view(m->q)->finished ? " is no longer recorded; in the end it held "

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+from harness import browser
 from harness.cases import skip
 from harness.process import run
 
@@ -135,3 +136,50 @@ def test_cut_recording(t):
     assert summary["schema"] == "silt.report/1" and any("ends inside a chunk" in n or "incomplete" in n for n in summary["notes"]), summary["notes"]
     assert flame["schema"] == "silt.flame/1"
     assert other["schema"] == "silt.error/1" and other["key"] == "process", "a process was asked for, and all were told"
+
+
+MASSIF = """desc: (none)
+cmd: ./prog
+time_unit: ms
+"""
+
+
+def write_massif(path):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(MASSIF)
+        for n, size, tree in ((0, 100, "empty"), (1, 3000, "peak"), (2, 500, "empty")):
+            f.write(f"#-----------\nsnapshot={n}\n#-----------\ntime={n * 10}\nmem_heap_B={size}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree={tree}\n")
+            f.write("n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n n0: 3000 0x10: hold (a.c:1)\n" if tree == "peak" else "")
+
+
+def test_profiles_without_blocks(t):
+    """massif's, folded stacks, a dump of one moment: what they do not know is unknown, never a number, and every view draws."""
+    massif, folded, dump = t.path("massif.out"), t.path("stacks.folded"), t.path("1.heap")
+    write_massif(massif)
+    with open(folded, "w", encoding="utf-8") as f:
+        f.write("main;work;hot 900\nmain;idle 100\n")
+    with open(dump, "w", encoding="utf-8") as f:
+        f.write("heap_v2/1\n  t*: 2: 2000 [0: 0]\n@ 0x10 0x20\n  t*: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    for path, unit, metrics in ((massif, "bytes", ["peak", "end", "growth"]), (folded, "unknown", ["peak"]), (dump, "bytes", ["end", "growth"])):
+        page = path + ".html"
+        r = t.silt.command("html", path, "-f", "-o", page)
+        if "without the page" in r.errors:
+            skip("this build has no page")
+        assert r.code == 0, r.errors
+        trace, table, flame, line = ask_page(t, page, ["trace ", "table group-by=function", "flame reverse=1", "timeline "])
+        assert (trace["unit"], trace["metrics"]) == (unit, metrics), trace
+        assert table["count"] is None and table["allocated_bytes"] is None and table["temporary"] is None, table
+        assert (table["peak_blocks"] is None) and (table["end_blocks"] is None) == (path != dump), table
+        assert table["metric"] == metrics[0] and max(table[f"{metrics[0]}_bytes"]) == {massif: 3000, folded: 900, dump: 2000}[path], table
+        assert all(n is None for n in flame["beside"]) == (path != dump), flame
+        assert line["allocations_per_s"] is None and line["allocated_bytes_per_s"] is None, line
+        if not browser.find():
+            continue
+        with browser.Browser(t.path("state")) as b:
+            for n, view in enumerate(("overview", "flame", "tree", "sites", "source", "blocks", "threads", "compare", "holders", "memory", "tasks", "query")):
+                b.open(f"{page}?{n}#{view}")
+                text = b.until("document.querySelector('main.view')?.innerText")
+                assert not b.problems() and "NaN" not in text, (view, text, b.problems())
+            b.open(f"{page}?all#sites")
+            words = {massif: "requested all of the 2.9 KiB", folded: r"hot has 900 units of the 1,000 units measured \(90 %\)", dump: "all of the 2.0 KiB still allocated"}[path]
+            b.until(f"/{words}/.test(document.body.innerText)")

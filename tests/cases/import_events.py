@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 
+from harness.answer import parse
 from harness.cases import skip
 
 UNITS = {"B": 1, "K": 1000, "M": 10**6, "G": 10**9}
@@ -306,3 +307,22 @@ def test_bytehound_brings_its_modules(t):
         assert (frames[0]["function"] == "main") == (b".." not in path), frames
     left = [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("silt-files")]
     assert not left and not os.path.exists("/escaped"), left
+
+
+def test_heaptracks_code_without_a_name_is_one_place(t):
+    """Its addresses are those of one run: two runs of a program are the same, offsets that silt wrote stay, and what heaptrack_print leaves out is said."""
+    def write(name, base):
+        with open(t.path(name), "w", encoding="utf-8") as f:
+            f.write("v 10400 3\nX ./prog\nI 1000 10\ns 10 /usr/lib/libx.so\ns 4 main\n"
+                    f"i {base + 0xa57b9:x} 1\nt 1 0\ni {base + 0xa1111:x} 1\nt 2 1\ni 55{base >> 8 & 0xffff:04x}00 1 2\nt 3 2\n"
+                    "i a57b9 1\nt 4 0\na 64 3\na 20 4\nc 0\n+ 0\n+ 0\n+ 1\nc 5\n")
+        return t.path(name)
+    old, new = write("a.heaptrack", 0x7fa3a1400000), write("b.heaptrack", 0x7fbd12600000)
+    got = parse(t.silt.command("report", "--json", old).stdout)
+    names = [frame["function"] for frame in got["top"][0]["sites"][0]["stack"]]
+    assert names == ["main"] + ["(code without a name in libx.so)"] * 2, names
+    text = t.silt.command("report", "--group-by", "module", old).text + t.silt.command("report", "--full", old).text
+    assert "libx.so+0xa57ba" in text and "7fa3a1" not in text, text
+    assert "heaptrack_print leaves it out of its leaks" in " ".join(t.silt.command("report", old).text.split())
+    r = t.silt.command("diff", "--json", old, new)
+    assert r.code == 0 and not [f for f in parse(r.stdout)["functions"] if f["status"] != "same"], r.text

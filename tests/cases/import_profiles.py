@@ -351,3 +351,67 @@ def test_damaged_files_are_refused_in_one_line(t):
         assert r.code == 2 and not os.path.exists(out), (text, r.errors)
     r = t.silt.command("import", path, "-o", t.path("x.silt"), path)
     assert r.code == 2 and r.errors.count("\n") == 1, r.errors
+
+
+LOG = """==41== Memcheck, a memory error detector
+==41== Command: ./prog
+==41== HEAP SUMMARY:
+==41==     in use at exit: 8,072 bytes in 9 blocks
+==41==   total heap usage: 20 allocs, 11 frees, 90,000 bytes allocated
+==41== 5,000 (1,000 direct, 4,000 indirect) bytes in 2 blocks are definitely lost in loss record 2 of 3
+==41==    at 0x48417B4: malloc (vg_replace_malloc.c:381)
+==41==    by 0x109164: drop (a.c:5)
+==41==    by 0x1091DD: main (a.c:7)
+==41== 72 bytes in 1 blocks are possibly lost in loss record 1 of 3
+==41==    at 0x48417B4: malloc (vg_replace_malloc.c:381)
+==41==    by 0x109199: shift (a.c:9)
+==41== LEAK SUMMARY:
+==41==    definitely lost: 1,000 bytes in 2 blocks
+==41==    indirectly lost: 4,000 bytes in 4 blocks
+==41==      possibly lost: 72 bytes in 1 blocks
+==41==    still reachable: 3,000 bytes in 2 blocks
+==41==         suppressed: 0 bytes in 0 blocks
+"""
+XML = """<?xml version="1.0"?>
+<valgrindoutput><protocolversion>4</protocolversion><protocoltool>memcheck</protocoltool><pid>41</pid>
+<args><vargv><exe>valgrind</exe></vargv><argv><exe>./prog</exe></argv></args>
+<error><unique>0x1</unique><tid>1</tid><kind>Leak_DefinitelyLost</kind>
+<xwhat><text>5,000 (1,000 direct, 4,000 indirect) bytes in 2 blocks are definitely lost in loss record 2 of 3</text><leakedbytes>5000</leakedbytes><leakedblocks>2</leakedblocks></xwhat>
+<stack><frame><ip>0x109164</ip><fn>drop</fn><file>a.c</file><line>5</line></frame></stack></error>
+</valgrindoutput>
+"""
+
+
+def test_memchecks_classes_by_call_path(t):
+    """`silt leaks`, the report and --max-leaked say what the log says; what it does not, is unknown."""
+    log, xml = t.path("memcheck.log"), t.path("memcheck.xml")
+    for path, text in ((log, LOG), (xml, XML)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        out = path + ".silt"
+        assert t.silt.command("import", path, "-o", out).code == 0 and t.silt.command("verify", out).code == 0
+        r = t.silt.command("leaks", "--json", path)
+        assert r.code == 0, r.errors
+        got = parse(r.stdout)
+        assert got["by"] == "memcheck" and got["at_s"] is None, got
+        assert got["definitely_lost"] == {"bytes": 1000, "blocks": 2}, got
+        worst = got["records"][-1]
+        assert (worst["class"], worst["bytes"], worst["blocks"], worst["indirect_bytes"], worst["indirect_blocks"]) == ("definite", 1000, 2, 4000, None), worst
+        assert "drop" in [frame["function"] for frame in worst["stack"]], worst
+        text = t.silt.command("leaks", path).text
+        assert "5,000 (1,000 direct, 4,000 indirect) bytes in 2 blocks are definitely lost" in text and "as memcheck found at its exit" in " ".join(text.split()), text
+        r = t.silt.command("check", path, "--max-leaked", "4999")
+        assert r.code == 1 and "drop" in r.text, r.text + r.errors
+        assert t.silt.command("check", path, "--max-leaked", "5000").code == 0
+        if path == log:
+            summary = LOG[LOG.index("LEAK SUMMARY"):].replace("==41== ", "")
+            for line in summary.split("\n")[1:5]:
+                assert line.strip() in text and line.strip() in t.silt.command("report", path).text, (line, text)
+            assert got["still_reachable"] == {"bytes": 3000, "blocks": 2} and got["indirectly_lost"] == {"bytes": 4000, "blocks": 4}, got
+        else:
+            assert got["still_reachable"] is None and got["indirectly_lost"] is None and got["allocations"] is None, got
+            assert "still reachable: unknown" in text and "at least 2 blocks" in " ".join(text.split()), text
+    with open(t.path("s.supp"), "w", encoding="utf-8") as f:
+        f.write("{\n one\n Memcheck:Leak\n ...\n fun:drop\n}\n")
+    got = parse(t.silt.command("leaks", "--json", log, "--suppressions", t.path("s.supp")).stdout)
+    assert got["definitely_lost"]["bytes"] == 0 and got["suppressed"]["bytes"] == 1000, got

@@ -327,3 +327,33 @@ def test_fractions_of_go_are_cut_off(t):
     got = report(t, path)["totals"]
     assert (got["end_live_blocks"], got["end_live_bytes"]) == scaled(3, 2600), got
     assert (got["allocations"], got["bytes_allocated"]) == scaled(5, 4300), got
+def test_top_and_metrics_tell_only_what_is_known(t):
+    """Of sums growth and rates are unknown, of one dump the peak, of massif's profile blocks; units that are not bytes are refused."""
+    dump, massif, folded = t.path("1.heap"), t.path("massif.out"), t.path("stacks.folded")
+    with open(dump, "w") as f:
+        f.write("heap_v2/1\n  t*: 2: 2000 [0: 0]\n@ 0x10 0x20\n  t*: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    with open(massif, "w") as f:
+        f.write("desc: (none)\ncmd: ./prog\ntime_unit: ms\n")
+        for n, size, tree in ((0, 100, "empty"), (1, 3000, "peak"), (2, 500, "empty")):
+            f.write(f"#-----------\nsnapshot={n}\n#-----------\ntime={n * 10}\nmem_heap_B={size}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree={tree}\n")
+            f.write("n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n n0: 3000 0x10: hold (a.c:1)\n" if tree == "peak" else "")
+    with open(folded, "w") as f:
+        f.write("main;work 1000\n")
+    for path, live, peak, blocks in ((dump, 2000, None, 2), (massif, 500, 3000, None)):
+        text = t.silt.command("top", "--batch", path).text
+        assert "growth and rates are unknown" in text.replace("\n", " ") and "/s in" not in text and "pid" not in text, text
+        assert ("peak unknown" in text) == (peak is None) and not re.search(r"[+]\d", text), text
+        got = parse(t.silt.command("top", "--json", path).stdout)
+        assert (got["live_bytes"], got["peak_live_bytes"], got["live_blocks"]) == (live, peak, blocks), got
+        unknown = ("allocations", "bytes_allocated", "failed_allocations", "allocations_per_s", "bytes_allocated_per_s", "growth_bytes_per_s")
+        assert all(got[key] is None for key in unknown), got
+        assert all(row["growth_bytes"] is None and row["allocations_per_s"] is None for row in got["top"]), got
+        assert (got["at_s"] is None) == (path == dump), got
+        told = dict(re.findall(r"^(silt_\w+)\{[^}]*\} (\S+)$", t.silt.command("metrics", path).text, re.M))
+        assert told["silt_heap_live_bytes"] == str(live), told
+        assert told.get("silt_heap_peak_bytes") == (peak and str(peak)) and told.get("silt_heap_live_blocks") == (blocks and str(blocks)), told
+        assert not [name for name in told if re.search("alloca(tions|ted)|frees|growth|lost", name)], told
+        assert ("silt_recording_time_seconds" in told) == (path == massif), told
+    for command in (("top", "--batch"), ("metrics",), ("push", "--to", "http://127.0.0.1:1/")):
+        r = t.silt.command(*command, folded)
+        assert r.code == 2 and r.errors.count("\n") == 1 and "is not a profile of memory" in r.errors and not r.text, r

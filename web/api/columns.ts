@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // silt.columns/1: a recording cut into columns, from which any window between two edges is added up. docs/page.md, "One file".
+import { optional } from "./common";
 import { array, boolean, literal, number, numbers, object, strings, type Checked } from "./check";
 
 export const columns = object({
@@ -18,5 +19,7 @@ export const columns = object({
     label: numbers, function: numbers, file: numbers, line: numbers, module: numbers, crate: numbers, component: numbers, passes_on: array(boolean), inlined: array(boolean), guess: array(boolean), async: array(boolean),
   }),
   names: strings,
+  /** Figures that the source of the recording did not know: what is in their place means nothing. */
+  unknown: optional(strings),
 });
 export type Columns = Checked<typeof columns>;

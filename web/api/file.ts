@@ -4,7 +4,7 @@ import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, path
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
-import { METRIC_WORDS } from "../model/chips";
+import { metricWords } from "../model/chips";
 import { searchPattern } from "../model/flame_tree";
 import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
@@ -100,7 +100,8 @@ function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
   const filter = keys.find(([key]) => isFilter(key) && !(name === "detail" && (DETAILS as readonly string[]).includes(key)));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
-  const by = of.get("by") ?? (of.has("at") ? "end" : "peak");
+  const metrics = checkAnswer("trace", data.answers["trace"]).metrics;
+  const by = of.get("by") ?? (of.has("at") || !metrics.includes("peak") ? "end" : "peak");
   if (isTimeMetric(by)) throw new Refused("this file holds blocks, and not where the time went", OPEN, "by");
   if (by === "mapped") throw new Refused("this file holds blocks, not mappings", OPEN, "by");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
@@ -338,7 +339,7 @@ function detailFrom(data: FileData, asked: Asked): Detail {
   const live = liveOver(c, new Set(paths));
   const unit = isCount(asked.metric) ? "count" : "bytes";
   return {
-    schema: "silt.detail/1", sentence: `${amount(paths.reduce((all, path) => all + value(path), 0), unit)} ${METRIC_WORDS[asked.metric] ?? asked.metric}.`,
+    schema: "silt.detail/1", sentence: `${amount(paths.reduce((all, path) => all + value(path), 0), unit)} ${metricWords(asked.metric)}.`,
     totals: {
       allocations: sum(f.count), bytes_allocated: sum(f.allocated_bytes), temporary_allocations: sum(f.temporary),
       peak_live_bytes: sum(f.peak_bytes), peak_live_blocks: sum(f.peak_blocks), end_live_bytes: sum(f.end_bytes), end_live_blocks: sum(f.end_blocks),

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, type Source } from "../api/ask";
 import type { Trace } from "../api/trace";
-import { setHasTimes } from "../model/units";
+import { setHasTimes, setWeights } from "../model/units";
 
 /** The server answers as soon as there is more, at the latest after so many seconds. */
 const WAIT_S = 10;
@@ -30,6 +30,7 @@ export function useTrace(source: Source): Followed {
     const take = (trace: Trace): void => {
       latest.current = trace;
       setHasTimes(trace.has_times !== false);
+      setWeights(trace.unit ?? "bytes");
       // That it has ended is news for everybody.
       show((was) => (was === null || follows.current ? trace : trace.growing ? was : { ...was, growing: false }));
       if (trace.growing) timer = window.setTimeout(() => ask(trace.version), PAUSE_MS);

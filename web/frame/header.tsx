@@ -3,10 +3,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "../api/ask";
 import type { Trace, TraceProcess } from "../api/trace";
-import { METRIC_WORDS } from "../model/chips";
+import { metricWords } from "../model/chips";
 import { metricOf } from "../model/metric";
 import { get } from "../model/state";
-import { bytes, count, duration } from "../model/units";
+import { bytes, count, duration, weightWords } from "../model/units";
 import { residentShare, residentWords } from "../model/resident";
 import { commandText, visible } from "../model/visible";
 
@@ -26,13 +26,13 @@ function Figures({ trace }: { trace: Trace }) {
   return (
     <>
       {trace.peak_rss_bytes > 0 && <span title="Physical memory at most">resident <b>{bytes(trace.peak_rss_bytes)}</b></span>}
-      {trace.has_peak !== false && !time?.is_all && (
+      {trace.has_peak !== false && !time?.is_all && weightWords() === null && (
         <span title={resident ?? "Blocks: allocated and not yet freed, at most"}>live <b>{bytes(trace.peak.bytes)}</b>{resident !== null && trace.peak.bytes < trace.peak_rss_bytes && `, ${residentShare(trace)} of it`}</span>
       )}
-      {!time?.is_all && <span>{trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
+      {!time?.is_all && <span>{weightWords() !== null ? "in all" : trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
       {time && <span>CPU <b>{duration(time.cpu_s)}</b></span>}
       {time && time.blocked_s > 0 && <span class="is-minor">blocked <b>{duration(time.blocked_s)}</b></span>}
-      <span>{time ? "in " : ""}<b>{duration(trace.duration_s)}</b></span>
+      {weightWords() === null && <span>{time ? "in " : ""}<b>{duration(trace.duration_s)}</b></span>}
     </>
   );
 }
@@ -74,7 +74,7 @@ export function Header({ state, ask }: ViewProps) {
             </select>
           )}
           <select class="choice" aria-label="Metric" value={metricOf(state, trace)} onChange={(event) => ask.go({ set: { by: event.currentTarget.value } })}>
-            {trace.metrics.map((name) => <option key={name} value={name}>by {METRIC_WORDS[name] ?? name}</option>)}
+            {trace.metrics.map((name) => <option key={name} value={name}>by {metricWords(name)}</option>)}
           </select>
           <input ref={search} id="search" class="search" type="search" placeholder="/ search" aria-label="Search names" spellcheck={false} autocomplete="off"
                  value={searched} onInput={(event) => ask.go({ set: { search: event.currentTarget.value } }, searched ? "replace" : "push")} />

@@ -6,6 +6,7 @@ import type { Ask, Refused, Source, ViewProps } from "../api/ask";
 import { AT_END, isFixed, toEnd } from "../model/following";
 import { get, toFragment, VIEWS, type State, type ViewName } from "../model/state";
 import { timeText } from "../model/window";
+import { weightWords } from "../model/units";
 import { BlocksView } from "../views/blocks";
 import { CompareView } from "../views/compare";
 import { FlameView } from "../views/flame";
@@ -102,7 +103,7 @@ function Whole({ state, ask, error, onDrag, follow, onHelp, children }: WholePro
     <div class={get(state, "pick") === undefined ? "page" : "page has-detail"}>
       <Header state={state} ask={ask} />
       {error && <Refusal error={error} />}
-      {ask.trace.has_peak !== false && <Timeline state={state} ask={ask} answered={answered} onDrag={onDrag} follow={follow} />}
+      {ask.trace.has_peak !== false && weightWords() === null && <Timeline state={state} ask={ask} answered={answered} onDrag={onDrag} follow={follow} />}
       <Views state={state} ask={ask} onHelp={onHelp} />
       <div class="middle">
         <Chips state={state} ask={ask} answered={answered} />

@@ -3,7 +3,7 @@
 import type { Trace } from "../api/trace";
 import { get, isFilter, type Change, type State } from "./state";
 import { spanText, windowOf, type Span } from "./window";
-import { duration } from "./units";
+import { duration, weightWords } from "./units";
 
 export interface Chip {
   readonly key: string;
@@ -49,6 +49,7 @@ export function chipsOf(state: State, trace: Trace, answered: Span | null = null
 
 /** What a share is a share of. */
 export function wholeWords(metric: string): string | null {
+  if (weightWords() !== null) return weightWords() === "time" ? "of the time" : `of all ${weightWords()}`;
   switch (metric) {
     case "peak": return "of the peak";
     case "end": return "of what was live at the end";
@@ -61,7 +62,11 @@ export function wholeWords(metric: string): string | null {
   }
 }
 
-/** Metrics as people choose them. */
-export const METRIC_WORDS: Readonly<Record<string, string>> = {
+/** A metric as people choose it. */
+export function metricWords(metric: string): string {
+  return weightWords() ?? METRIC_WORDS[metric] ?? metric;
+}
+
+const METRIC_WORDS: Readonly<Record<string, string>> = {
   peak: "live at the peak", end: "live at the end", allocated: "bytes allocated", count: "allocations", temporary: "temporary allocations", growth: "growth", mapped: "bytes mapped by the program itself", cpu: "CPU time", blocked: "time blocked",
 };

@@ -43,6 +43,11 @@ function nearest(edges: readonly number[], at: number): number {
   return at - edges[low] <= edges[high] - at ? low : high;
 }
 
+/** Nobody counted it: it is NaN, and so is what it is added to. */
+export function isUnknown(c: Columns, name: FigureName): boolean {
+  return c.unknown?.includes(name) ?? false;
+}
+
 /** The first of the columns whose peak is highest. */
 export function peakColumn(c: Columns, from: number, to: number): number {
   const peaks = c.totals.peak_live_bytes;
@@ -85,6 +90,7 @@ export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
     f.end_bytes[path] = x.end_bytes[i];
     f.end_blocks[path] = x.end_blocks[i];
   }
+  for (const name of FIGURES) if (isUnknown(c, name)) f[name].fill(Number.NaN);
   return f;
 }
 
@@ -138,10 +144,12 @@ export function totalsIn(c: Columns, from: number, to: number): WindowTotals {
   const peak = peakColumn(c, from, to);
   const sum = (list: readonly number[]): number => list.slice(from, to).reduce((a, b) => a + b, 0);
   const t = c.totals;
+  const known = (name: FigureName, value: number): number => (isUnknown(c, name) ? Number.NaN : value);
   return {
-    allocations: sum(t.allocations), frees: sum(t.frees), bytes_allocated: sum(t.bytes_allocated),
-    temporary_allocations: sum(t.temporary_allocations), peak_live_bytes: t.peak_live_bytes[peak], peak_live_blocks: t.peak_live_blocks[peak],
-    peak_at_s: t.peak_at_s[peak], end_live_bytes: t.end_live_bytes[to - 1], end_live_blocks: t.end_live_blocks[to - 1],
+    allocations: known("count", sum(t.allocations)), frees: known("frees", sum(t.frees)), bytes_allocated: known("allocated_bytes", sum(t.bytes_allocated)),
+    temporary_allocations: known("temporary", sum(t.temporary_allocations)), peak_live_bytes: known("peak_bytes", t.peak_live_bytes[peak]),
+    peak_live_blocks: known("peak_blocks", t.peak_live_blocks[peak]), peak_at_s: known("peak_bytes", t.peak_at_s[peak]),
+    end_live_bytes: t.end_live_bytes[to - 1], end_live_blocks: known("end_blocks", t.end_live_blocks[to - 1]),
   };
 }
 

@@ -2,7 +2,7 @@
 // The rows of a table of groups out of the columns of a file, in the shape of the server's answer.
 import type { Columns } from "../api/columns";
 import type { Table } from "../api/table";
-import { figuresIn, functionKey, functionText, liveOver, pathKey, shownFrames, totalsIn, type Metric, type WindowFigures } from "./columns";
+import { figuresIn, functionKey, functionText, isUnknown, liveOver, pathKey, shownFrames, totalsIn, type FigureName, type Metric, type WindowFigures } from "./columns";
 import { exactly } from "./pick";
 import { baseName, place } from "./spread";
 
@@ -116,6 +116,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     }
   };
   const functionOf = (row: Row): number => (row.frame < 0 ? empty : text(functionText(c, row.frame)));
+  const column = (name: FigureName): readonly number[] | null => (isUnknown(c, name) ? null : rows.map((row) => sum(f[name], row.paths)));
   const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null, component: null }[wish.groupBy];
   const at = c.edges_s.slice(wish.from + 1, wish.to + 1);
   return {
@@ -129,15 +130,10 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     site: rows.map((row) => (row.frame < 0 || row.paths.length === 0 ? 0 : c.paths[row.paths[0]])),
     key: rows.map(keyText),
     call_paths: rows.map((row) => (row.paths[0] === c.paths.length ? c.smaller_paths : row.paths.length)),
-    peak_bytes: rows.map((row) => sum(f.peak_bytes, row.paths)),
-    peak_blocks: rows.map((row) => sum(f.peak_blocks, row.paths)),
-    end_bytes: rows.map((row) => sum(f.end_bytes, row.paths)),
-    end_blocks: rows.map((row) => sum(f.end_blocks, row.paths)),
-    allocated_bytes: rows.map((row) => sum(f.allocated_bytes, row.paths)),
-    count: rows.map((row) => sum(f.count, row.paths)),
-    temporary: rows.map((row) => sum(f.temporary, row.paths)),
+    peak_bytes: column("peak_bytes"), peak_blocks: column("peak_blocks"), end_bytes: column("end_bytes"), end_blocks: column("end_blocks"),
+    allocated_bytes: column("allocated_bytes"), count: column("count"), temporary: column("temporary"),
     growth_bytes: rows.map((row) => sum(f.end_bytes, row.paths) - sum(f.begin_bytes, row.paths)),
-    total_peak_bytes: wish.groupBy === "site" ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
+    total_peak_bytes: wish.groupBy === "site" || isUnknown(c, "peak_bytes") ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
     cpu_ns: null, cpu_samples: null, blocked_ns: null, total_cpu_ns: null, total_blocked_ns: null, total_count: null, total_allocated_bytes: null,
     error: null,
     spark_at_s: at,

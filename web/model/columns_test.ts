@@ -5,6 +5,7 @@ import type { Columns } from "../api/columns";
 import { figuresIn, figuresOf, liveOver, peakColumn, snap, totalsIn, valueOf, type Metric } from "./columns";
 import { SMALLER, treeOf } from "./columns_tree";
 import { tableFrom } from "./columns_table";
+import { reportFigures } from "./columns_nodes";
 
 /** Two call paths, main → a → b and main → a, and smaller ones, in three columns. */
 const made: Columns = {
@@ -24,7 +25,7 @@ const made: Columns = {
     label: [0, 1, 2, 3], function: [0, 1, 2, 3], file: [4, 4, 4, 4], line: [1, 2, 3, 4], module: [5, 5, 5, 5], crate: [5, 5, 5, 5], component: [5, 5, 2, 5], passes_on: [false, false, true, false],
     inlined: [false, false, true, false], guess: [false, false, false, false], async: [false, false, false, false],
   },
-  names: ["main", "a", "b", "hidden", "x.c", "app"],
+  names: ["main", "a", "b", "hidden", "x.c", "app"], unknown: [],
 };
 
 test("a window moves to the nearest edges and holds a column", () => {
@@ -113,4 +114,18 @@ test("histories are of the window", () => {
   const t = tableFrom(made, { metric: "peak", groupBy: "function", from: 1, to: 3, rows: 9, sparks: 9 });
   assert.equal(t.spark_at_s.length, 2);
   assert.ok(t.spark_live_bytes.every((line) => line.length === 2));
+});
+
+test("what the source did not know is NaN or no column, and never a number", () => {
+  const massif: Columns = { ...made, unknown: ["count", "allocated_bytes", "frees", "bytes_freed", "temporary", "reallocations", "peak_blocks", "begin_blocks", "end_blocks"] };
+  const figures = figuresOf(figuresIn(massif, 1, 3), 1);
+  assert.equal(figures.peak_bytes, 50);
+  assert.ok(Number.isNaN(figures.end_blocks) && Number.isNaN(figures.count));
+  assert.ok(Number.isNaN(reportFigures(treeOf(massif, figuresIn(massif, 0, 3), { metric: "peak", isReversed: false }).total, "peak").peak_live_blocks));
+  const totals = totalsIn(massif, 0, 3);
+  assert.equal(totals.end_live_bytes, 110);
+  assert.ok(Number.isNaN(totals.allocations) && Number.isNaN(totals.end_live_blocks));
+  const table = tableFrom(massif, { metric: "peak", groupBy: "function", from: 0, to: 3, rows: 10, sparks: 0 });
+  assert.deepEqual([table.peak_blocks, table.allocated_bytes, table.count, table.temporary], [null, null, null, null]);
+  assert.deepEqual(table.peak_bytes, [100, 50, 10, 0]);
 });

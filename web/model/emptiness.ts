@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Why there is nothing to show, and what to do about it.
 import type { Trace } from "../api/trace";
-import { METRIC_WORDS } from "./chips";
+import { metricWords } from "./chips";
 import { isTimeMetric, metricOf } from "./metric";
 import { get, isFilter, type Change, type State } from "./state";
 import { duration } from "./units";
@@ -36,7 +36,7 @@ export function emptiness(state: State, trace: Recorded): Emptiness {
     return { title: "No blocks", why: "This process allocated nothing.", removal: { label: "All processes", change: { set: { process: null } } } };
   return metric === "peak"
     ? { title: "No blocks", why: "Nothing is known of single call paths in this recording.", removal: null }
-    : { title: "No blocks", why: `No call path has any ${METRIC_WORDS[metric] ?? metric}.`, removal: { label: "Show what was live at the peak", change: { set: { by: null } } } };
+    : { title: "No blocks", why: `No call path has any ${metricWords(metric)}.`, removal: { label: "Show what was live at the peak", change: { set: { by: null } } } };
 }
 
 /** Nobody was seen running, or waiting. */

@@ -32,6 +32,7 @@ function changePct(is: number, was: number): string {
 
 /** "412.0 MiB in 12,011 blocks" */
 export function figureText(c: FlameColumns, value: number, beside: number): string {
+  if (Number.isNaN(beside)) return c.metric === "growth" ? signed(c, value) : bytes(value);
   switch (c.metric) {
     case "temporary": return plural(value, "temporary allocation");
     case "count": return `${plural(value, "allocation")} of ${bytes(beside)}`;

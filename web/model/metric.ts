@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a metric counts: bytes, allocations, or nanoseconds. One recording may have all of them, so the unit is the metric's.
 import { get, type State } from "./state";
-import { bytes, count, signedBytes, signedCount, signedTime, time } from "./units";
+import { bytes, count, signedBytes, signedCount, signedTime, time, weightWords } from "./units";
 
 export type Unit = "bytes" | "count" | "time";
 
@@ -43,10 +43,12 @@ export function metricText(n: number, metric: string): string {
 
 /** What code does with it: it requests memory, makes allocations, takes time. */
 export function verbOf(metric: string): string {
+  if (weightWords() !== null) return "has";
   return metric === "cpu" ? "took" : metric === "blocked" ? "waited" : isCountMetric(metric) ? "made" : "requested";
 }
 
 /** From which end a call path is read. */
 export function codeWords(metric: string): string {
+  if (weightWords() !== null) return "From the code that was measured";
   return metric === "cpu" ? "From the code that ran" : metric === "blocked" ? "From the code that waited" : "From the code that requested it";
 }

@@ -5,12 +5,12 @@ import type { Source } from "../api/source";
 import type { Table } from "../api/table";
 import type { Threads } from "../api/threads";
 import type { Tree, TreeNode } from "../api/tree";
-import { METRIC_WORDS } from "./chips";
+import { metricWords } from "./chips";
 import { cut } from "./cut";
 import { shownName } from "./frame_name";
 import { isCountMetric, isTimeMetric, metricText, verbOf } from "./metric";
 import { place, shortName, spread } from "./spread";
-import { bytes, count, duration, plural, share, signedBytes, time } from "./units";
+import { bytes, count, duration, plural, share, signedBytes, time, weightWords } from "./units";
 import { visible } from "./visible";
 
 /** Longer names are cut in the middle: a sentence is to be read at a glance. */
@@ -31,7 +31,7 @@ const figure = metricText;
 
 /** "live at the peak"; of one allocation, "allocation". */
 function wordsOf(metric: string, n: number): string {
-  const words = WHOLE_WORDS[metric] ?? metric;
+  const words = weightWords() !== null ? "measured" : (WHOLE_WORDS[metric] ?? metric);
   return isCountMetric(metric) && Math.round(n) === 1 ? words.replace(/s$/, "") : words;
 }
 
@@ -70,7 +70,7 @@ export function treeSentence(answer: Pick<Tree, "metric" | "nodes">, shape: Tree
     if (!first) return nodes.some((node) => node !== nodes[0] && node.total.value > 0) ? null : shrankText(whole, some);
   }
   if (!first) return null;
-  const verb = verbOf(metric), ofIt = ofWhole(metric), isTime = isTimeMetric(metric);
+  const verb = verbOf(metric), ofIt = ofWhole(metric), isTime = isTimeMetric(metric) || weightWords() !== null;
   if (shape === "callers" || shape === "callees") {
     const next = largestChild(nodes, first);
     const where = shape === "callers" ? "called from" : "through";
@@ -142,7 +142,7 @@ export function tableSentence(t: Table, isSampled: boolean): string | null {
   const most = values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
   const [one, many] = GROUPS[t.group_by] ?? [t.group_by, t.group_by];
   if (values[most] <= 0 && t.metric === "growth" && whole !== null) return shrankText(whole, about);
-  if (values[most] <= 0) return `${plural(t.rows_in_all, one, many)}, none with ${t.metric === "growth" ? "growth" : isTimeMetric(t.metric) ? METRIC_WORDS[t.metric] : isCountMetric(t.metric) ? WHOLE_WORDS[t.metric] : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
+  if (values[most] <= 0) return `${plural(t.rows_in_all, one, many)}, none with ${t.metric === "growth" ? "growth" : isTimeMetric(t.metric) ? metricWords(t.metric) : isCountMetric(t.metric) ? WHOLE_WORDS[t.metric] : `anything ${WHOLE_WORDS[t.metric] ?? t.metric}`}.`;
   const error = isSampled || isTimeMetric(t.metric) ? spread(values[most], t.error?.[most]) : "";
   const part = whole === null ? `${about}${figure(values[most], t.metric)}${error} ${wordsOf(t.metric, values[most])}` : partText(values[most], whole, t.metric, about, error);
   return `${subjectOf(t, most)} ${t.group_by === "size" ? "are" : verbOf(t.metric)} ${part}${mostText(t, values, whole, many)}.`;
@@ -222,7 +222,7 @@ export function sourceSentence(source: Pick<Source, "metric" | "function" | "lin
   if (!source.total) return null;
   const { value } = source.total;
   if (source.metric === "growth" && value <= 0) return `${sourceSubject(source)} and what it calls: what is live changed by ${isSampled ? "about " : ""}${signedBytes(value)}.`;
-  if (value === 0 && isTimeMetric(source.metric)) return `${sourceSubject(source)} and what it calls have no ${METRIC_WORDS[source.metric]}.`;
+  if (value === 0 && isTimeMetric(source.metric)) return `${sourceSubject(source)} and what it calls have no ${metricWords(source.metric)}.`;
   if (value === 0) return `${sourceSubject(source)} and what it calls ${isCountMetric(source.metric) ? `made no ${WHOLE_WORDS[source.metric]}` : `requested nothing that is ${WHOLE_WORDS[source.metric] ?? source.metric}`}.`;
   return `${sourceSubject(source)} and what it calls ${verbOf(source.metric)} ${partText(source.total.value, source.totals.value, source.metric, isSampled ? "about " : "")}.`;
 }

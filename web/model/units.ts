@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Numbers for people, as the report prints them: docs/words.md, "Figures"; src/base/units.c.
 
+/** What stands where bytes stand: samples or time of a CPU profile that was imported, or weights that nobody says the unit of. */
+export type Weights = "bytes" | "samples" | "time" | "units";
+
+let weights: Weights = "bytes";
+
+/** Of the trace at hand, by the name of its unit (docs/http-api.md). */
+export function setWeights(unit: string): void {
+  weights = unit === "samples" ? "samples" : unit === "nanoseconds" ? "time" : unit === "unknown" ? "units" : "bytes";
+}
+
+/** "samples", "time", "units"; of memory null: its metrics have words of their own. */
+export function weightWords(): string | null {
+  return weights === "bytes" ? null : weights;
+}
+
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
-/** "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth. */
+/** "41.2 MiB", "812 B"; from 1000 of a unit on without a tenth. Of other weights than bytes "150 ms", "1,000 units". */
 export function bytes(n: number): string {
   if (Number.isNaN(n)) return "unknown";
+  if (weights === "time") return time(n);
+  if (weights !== "bytes") return plural(n, weights.slice(0, -1));
   let v = n;
   let i = 0;
   // 1023.5 would print as "1024 KiB": the next unit begins there.

@@ -11,7 +11,7 @@ import { blocksSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { moment, place } from "../model/spread";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration } from "../model/units";
+import { bytes, count, duration, weightWords } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty, NoBlocks } from "../widgets/empty";
 import { Heat } from "../widgets/heat";
@@ -28,6 +28,7 @@ export function BlocksView({ state, ask }: ViewProps) {
   const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
   const sentence = useSaid(heat, (answer) => blocksSentence(answer, ask.trace.mode !== "exact"));
   if (ask.trace.time?.is_all) return <Empty title="Blocks" why="This recording has where the time went, and no blocks. Record memory too with silt run --cpu." />;
+  if (weightWords() !== null) return <Empty title="Blocks" why="What was imported is not a profile of memory, so there are no blocks. The other views have what is known." />;
   if (!ask.trace.has_events) return <Empty title="Blocks" why="The recording has totals and no events, so sizes and lifetimes of single blocks are unknown. The other views have what is known." />;
   const isFiltered = get(state, "size") !== undefined || get(state, "lifetime") !== undefined;
   return (

@@ -6,14 +6,14 @@ import type { Early, Finding, Report } from "../api/report";
 import { totals as totalsCheck } from "../api/shapes";
 import type { Table } from "../api/table";
 import { useAnswer, type Answered } from "../api/use";
-import { METRIC_WORDS } from "../model/chips";
+import { metricWords } from "../model/chips";
 import { emptiness } from "../model/emptiness";
 import { amount, isTimeMetric, metricOf, unitOf } from "../model/metric";
 import { columnOf } from "../model/sentence";
 import { place } from "../model/spread";
 import { question } from "../model/state";
 import { fileCan, stepOf } from "../model/step";
-import { bytes, count, duration, plural, share, time } from "../model/units";
+import { bytes, count, duration, plural, share, time, weightWords } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "../widgets/bars";
 import { Name } from "../widgets/name";
@@ -74,7 +74,7 @@ function Findings({ of, state, ask }: ViewProps & { of: Answered<Report> }) {
           {findings.map((finding, i) => <Card key={`${finding.kind} ${i}`} finding={finding} state={state} ask={ask} />)}
         </div>
       )}
-      {findings?.length === 0 && <p class="quiet">{ask.trace.time ? "No finding: nothing stands out." : of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
+      {findings?.length === 0 && <p class="quiet">{!ask.trace.has_events ? "No finding: nothing stands out in what is known." : ask.trace.time ? "No finding: nothing stands out." : of.answer!.totals.allocations > 0 ? "No finding: nothing grows, leaks or is temporary to a degree that stands out." : "No finding: nothing was allocated."}</p>}
     </div>
   );
 }
@@ -146,17 +146,17 @@ function useTimes({ state, ask }: ViewProps): readonly (readonly [value: string,
 function Totals({ report, state, ask }: ViewProps & { report: Report }) {
   const t = report.totals;
   const times = useTimes({ state, ask });
-  const memory: readonly (readonly [value: string, name: string])[] = ask.trace.time?.is_all ? [] : [
+  const memory: readonly (readonly [value: string, name: string])[] = ask.trace.time?.is_all ? [] : weightWords() !== null ? [[bytes(t.end_live_bytes), "in all"]] : [
     [bytes(t.peak_live_bytes), t.peak_live_bytes > 0 && !Number.isNaN(t.peak_at_s) ? `peak, at ${duration(t.peak_at_s)}` : "peak"],
-    [bytes(t.end_live_bytes), `at the end, ${plural(t.end_live_blocks, "block")}`],
+    [bytes(t.end_live_bytes), Number.isNaN(t.end_live_blocks) ? "at the end" : `at the end, ${plural(t.end_live_blocks, "block")}`],
     [bytes(t.bytes_allocated), "allocated"],
     [count(t.allocations), t.allocations === 1 ? "allocation" : "allocations"],
     ...(t.allocations > 0 ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
   ];
   const figures: readonly (readonly [value: string, name: string])[] = [
     ...times, ...memory,
-    ...(Number.isNaN(t.peak_rss_bytes) && times.length > 0 ? [] : [[bytes(t.peak_rss_bytes), "resident at most"] as const]),
-    ...(Number.isNaN(t.threads) && times.length > 0 ? [] : [[count(t.threads), t.threads === 1 ? "thread" : "threads"] as const]),
+    ...(Number.isNaN(t.peak_rss_bytes) && (times.length > 0 || weightWords() !== null) ? [] : [[bytes(t.peak_rss_bytes), "resident at most"] as const]),
+    ...(Number.isNaN(t.threads) && (times.length > 0 || weightWords() !== null) ? [] : [[count(t.threads), t.threads === 1 ? "thread" : "threads"] as const]),
     ...(Number.isFinite(t.sites) && !ask.trace.time?.is_all ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
   ];
   return (
@@ -174,7 +174,7 @@ function Totals({ report, state, ask }: ViewProps & { report: Report }) {
 function Largest({ of: asked, by, metric, state, ask }: ViewProps & { of: Answered<Table>; by: "site" | "function"; metric: string }) {
   return (
     <section class="part largest">
-      <h2 class="part-title">Largest: {METRIC_WORDS[metric] ?? metric}</h2>
+      <h2 class="part-title">Largest: {metricWords(metric)}</h2>
       <Pending of={asked}>
         {(table) => {
           const column = columnOf(table);

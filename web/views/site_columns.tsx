@@ -3,7 +3,7 @@
 import type { Table as TableAnswer } from "../api/table";
 import { estimate, place } from "../model/spread";
 import { isTimeMetric, type Unit } from "../model/metric";
-import { bytes, count, share, signedBytes, time } from "../model/units";
+import { bytes, count, share, signedBytes, time, weightWords } from "../model/units";
 import { Spark } from "../widgets/spark";
 import type { Column } from "../widgets/table";
 
@@ -23,7 +23,18 @@ interface Metric {
   readonly minPx?: number;
 }
 
+/** Of an imported profile of something else than memory: its one figure. */
+function weightsOf(a: TableAnswer, title: string): readonly (Metric & { values: readonly number[] })[] {
+  const metrics: readonly Metric[] = [
+    { key: a.metric, title, hint: "Measured in it itself", values: a.metric === "end" ? a.end_bytes : a.peak_bytes, unit: "bytes" },
+    { key: "total", title: "with callees", hint: "Measured in it and everything it called", values: a.total_peak_bytes, unit: "bytes", minPx: 96 },
+  ];
+  return metrics.filter((m): m is Metric & { values: readonly number[] } => m.values !== null);
+}
+
 function metricsOf(a: TableAnswer, hasWindow: boolean): readonly (Metric & { values: readonly number[] })[] {
+  const weights = weightWords();
+  if (weights !== null) return weightsOf(a, weights);
   const metrics: Metric[] = [
     { key: "peak", title: "at peak", hint: "Bytes live when the process peaked", values: a.peak_bytes, unit: "bytes" },
     { key: "blocks", title: "blocks", hint: "Blocks live at the peak", values: a.peak_blocks, unit: "count" },
@@ -53,7 +64,7 @@ function someOf(values: readonly number[] | null): readonly number[] | null {
 
 /** As it is, for who looks closely. */
 function exactText(n: number, unit: Unit): string {
-  return unit === "bytes" ? `${count(n)} bytes` : unit === "time" ? `${count(n)} ns` : count(n);
+  return unit === "bytes" && weightWords() === null ? `${count(n)} bytes` : unit === "time" ? `${count(n)} ns` : count(n);
 }
 
 function numberColumn(m: Metric & { values: readonly number[] }, answer: TableAnswer, isSampled: boolean): Column {
@@ -112,7 +123,7 @@ export function siteColumns(answer: TableAnswer, first: TableAnswer, how: { isSa
   if (answer.group_by !== "site" && answer.call_paths.some((n) => n > 1))
     columns.push({ key: "paths", title: "call paths", isNumber: true, minPx: 80, values: answer.call_paths, cell: (row) => count(answer.call_paths[row]), copy: (row) => String(answer.call_paths[row]) });
   const histories = historiesOf(first);
-  if (histories.size > 0)
+  if (histories.size > 0 && weightWords() === null)
     columns.push({
       key: "spark", title: "over time", hint: `${isTimeMetric(answer.metric) ? "Time" : "Live bytes"} over the window, of the largest rows`, minPx: SPARK_PX + 16,
       cell: (row) => {

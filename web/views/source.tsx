@@ -10,8 +10,8 @@ import { picked, plainText } from "../model/pick";
 import { sourceSentence } from "../model/sentence";
 import { get, question } from "../model/state";
 import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
-import { amount, isTimeMetric, unitOf, type Unit } from "../model/metric";
-import { bytes, count } from "../model/units";
+import { amount, unitOf, type Unit } from "../model/metric";
+import { bytes, count, weightWords } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty, NoBlocks } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -114,6 +114,11 @@ function Missing({ file }: { file: SourceFile }) {
   );
 }
 
+/** Else lines have the one figure that was measured. */
+function isOfMemory(unit: Unit): boolean {
+  return unit !== "time" && weightWords() === null;
+}
+
 function Listing({ file, metric, ask, state }: { file: SourceFile; metric: string } & ViewProps) {
   const rows = useMemo(() => sourceRows(file), [file]);
   const indent = useMemo(() => commonIndent(rows.flatMap((row) => (row.kind === "line" && row.text !== null ? [expandTabs(row.text)] : []))), [rows]);
@@ -127,15 +132,15 @@ function Listing({ file, metric, ask, state }: { file: SourceFile; metric: strin
         <table class="listing-table">
           <thead>
             <tr>
-              <th scope="col" class="number">{METRIC_WORDS[metric] ?? metric}</th>
-              {!isTimeMetric(metric) && <th scope="col" class="number">allocations</th>}
-              {!isTimeMetric(metric) && <th scope="col" class="number">at end</th>}
+              <th scope="col" class="number">{weightWords() ?? METRIC_WORDS[metric] ?? metric}</th>
+              {isOfMemory(unit) && <th scope="col" class="number">allocations</th>}
+              {isOfMemory(unit) && <th scope="col" class="number">at end</th>}
               <th scope="col" class="number">line</th>
               <th scope="col">source</th>
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} columns={isTimeMetric(metric) ? 2 : 4} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
+            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} columns={isOfMemory(unit) ? 4 : 2} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
           </tbody>
         </table>
       </div>
@@ -165,8 +170,8 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
     <>
       <tr class={`heat-${row.heat}${row.isMost ? " is-most" : ""}`}>
         <td class="number listing-value" title={figures ? `${count(figures.total.value)}; by the line itself ${count(figures.self.value)}` : undefined}>{figures && cell(figures.total.value, unit)}</td>
-        {unit !== "time" && <td class="number">{figures && cell(figures.total.allocations, "count")}</td>}
-        {unit !== "time" && <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>}
+        {isOfMemory(unit) && <td class="number">{figures && cell(figures.total.allocations, "count")}</td>}
+        {isOfMemory(unit) && <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>}
         <td class="number quiet">
           {calls.length > 0 ? (
             <button type="button" class="fold" aria-expanded={isOpen} aria-label={`What line ${row.line} calls`} onClick={() => open(!isOpen)}>
@@ -182,8 +187,8 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
         calls.map((call) => (
           <tr key={`${frameName(call)} ${call.line}`} class="listing-call">
             <td class="number">{cell(call.total.value, unit)}</td>
-            {unit !== "time" && <td class="number">{cell(call.total.allocations, "count")}</td>}
-            {unit !== "time" && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
+            {isOfMemory(unit) && <td class="number">{cell(call.total.allocations, "count")}</td>}
+            {isOfMemory(unit) && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
             <td />
             <td>
               {isNamed(call) ? (
@@ -191,7 +196,7 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
                   <Name text={visible(shownName(call))} />
                 </a>
               ) : <span class="mono">{visible(shownName(call))}</span>}{" "}
-              {unit !== "time" && <>{bytes(call.total.bytes_allocated)} allocated</>}
+              {isOfMemory(unit) && <>{bytes(call.total.bytes_allocated)} allocated</>}
             </td>
           </tr>
         ))}

@@ -119,7 +119,7 @@ function Rows({ answer, state, ask }: { answer: TreeAnswer; state: State; ask: A
               { title: "total", hint: "with everything it calls", isWide: true, cell: (i) => amount(value[i]!), share: (i) => (whole > 0 ? Math.abs(value[i]!) / whole : 0) },
               { title: "share", hint: "of the window", cell: (i) => share(Math.abs(value[i]!), whole) },
               { title: "self", hint: isTimeMetric(metric) ? "in this function itself" : "requested by this function itself", cell: (i) => { const self = nodes[i]!.self?.value ?? 0; return self === 0 ? "" : amount(self); } },
-              ...(isTimeMetric(metric) ? [] : [{ title: isCountMetric(metric) || metric === "allocated" ? "allocations" : "blocks", cell: (i: number) => count(besideOf(nodes[i]!, metric)) }]),
+              ...(isTimeMetric(metric) || ask.trace.has_blocks === false ? [] : [{ title: isCountMetric(metric) || metric === "allocated" ? "allocations" : "blocks", cell: (i: number) => count(besideOf(nodes[i]!, metric)) }]),
             ]}
             itemsFor={(i) => (frameName(nodes[i]!) ? [...functionItems(ask, frameName(nodes[i]!)), { text: "Copy call path", key: "c", run: () => void copyText(path(i)) }] : [])}
             onOpen={(i) => frameName(nodes[i]!) && openFunction(ask, frameName(nodes[i]!))} onCopy={(i) => void copyText(path(i))} />

@@ -10,7 +10,7 @@ import { isTimeMetric } from "../model/metric";
 import { exactly, picked, type Pick } from "../model/pick";
 import { baseName, moment, place } from "../model/spread";
 import { question } from "../model/state";
-import { bytes, count, duration, plural, share, time } from "../model/units";
+import { bytes, count, duration, plural, share, time, weightWords } from "../model/units";
 import { visible } from "../model/visible";
 import { Bars } from "./bars";
 import { copyText } from "./clipboard";
@@ -70,7 +70,7 @@ function Body({ detail, pick, state, ask }: { detail: Detail; pick: Pick } & Vie
         {pick.kind === "function" && isFunction(pick.name) && hasSource(ask, pick.name) && <button type="button" class="button" onClick={() => ask.go({ view: "source", set: { what: pick.name } })}>Source</button>}
         {pick.kind === "function" && <button type="button" class="button" onClick={() => ask.go({ view: "tree", set: { callers: pick.name, callees: null, shape: "callers" } })}>Callers</button>}
       </div>
-      {detail.history && detail.stacks_in_all > 0 && <History history={detail.history} isTime={isTime} />}
+      {detail.history && detail.stacks_in_all > 0 && weightWords() === null && <History history={detail.history} isTime={isTime} />}
       {detail.stack && detail.stack.length > 0 && <Stack stack={detail.stack} requester={isTime ? 0 : (detail.requester ?? 0)} nInAll={detail.stacks_in_all} state={state} ask={ask} />}
       {detail.sizes && detail.sizes.buckets.length > 0 && <SizeBars sizes={detail.sizes} />}
       {detail.lifetimes && detail.lifetimes.blocks > 0 && <LifeBars lifetimes={detail.lifetimes} />}
