@@ -174,8 +174,6 @@ static enum size_model main_model(const struct recorder *r, const struct image *
                         most = t.shares[i].alloc_bytes;
                         number = i;
                 }
-        if (!number) /* nobody gave the process another */
-                return SIZE_GLIBC;
         a = known_allocator(&r->patches, number);
         return a ? size_model_of(a->name) : SIZE_UNKNOWN;
 }
