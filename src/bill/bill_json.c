@@ -297,8 +297,7 @@ void bill_json(FILE *out, const struct bill_view *v) {
         json_object(&j);
         json_put_string(&j, "schema", "silt.bill/1");
         if (v->has_bill) {
-                bill_add_sentence(&v->bill, &v->keys.frames, v->o->view.path, v->o->recorded, true,
-                                  &text);
+                bill_add_sentence(&v->bill, &v->keys.frames, v->o, true, &text);
                 json_put_string(&j, "text", str_text(&text));
                 put_bill(&j, v);
                 if (v->history.moments.n)
