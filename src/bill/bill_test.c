@@ -58,6 +58,25 @@ static void test_highest(void **state) {
         free(text);
 }
 
+/* Looks at what memory was made of may miss most of it; samples do not. */
+static void test_missed(void **state) {
+        char *text = printed(NULL, false);
+
+        (void)state;
+        has(text, "It had 100.0 MiB at most: silt did not look then.");
+        free(text);
+        text = printed("5.4s", false);
+        has(text, "At 5.5 s, it had 100.0 MiB: silt did not look then.");
+        free(text);
+        text = printed("7s", false);
+        assert_null(strstr(text, "did not look"));
+        free(text);
+        text = printed(NULL, true);
+        has(text, "\"missed\":{\"pid\":");
+        has(text, "\"resident_bytes\":104857600,\"seen_bytes\":37748736}");
+        free(text);
+}
+
 /* In a report: of the looks the one with most, which is not all that was ever resident. */
 static void test_summary(void **state) {
         struct query *q;
@@ -189,6 +208,7 @@ int main(void) {
                 cmocka_unit_test(test_highest),    cmocka_unit_test(test_summary),
                 cmocka_unit_test(test_fragmented), cmocka_unit_test(test_json_adds_up),
                 cmocka_unit_test(test_pictures),   cmocka_unit_test(test_unknown_blocks),
+                cmocka_unit_test(test_missed),
         };
 
         setenv("COLUMNS", "120", 1);
