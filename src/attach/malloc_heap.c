@@ -248,6 +248,12 @@ static void find_free(struct walk *w) {
                 *map_put(&w->free, w->chunks.items[0].address, 0, NULL) = free_in(FREE_OWN, 0);
 }
 
+static int by_address(const void *a, const void *b) {
+        const struct heap_free *x = a, *y = b;
+
+        return (x->address > y->address) - (x->address < y->address);
+}
+
 /* What lists have is more than what was seen where an arena's memory has gaps. */
 static void add_rest(struct walk *w, const struct arenas_found *sums) {
         uint64_t seen = 0, n_seen = 0;
@@ -342,6 +348,9 @@ static void read_blocks(struct walk *w, const uint64_t *data, uint64_t addr, siz
                                        (struct heap_free){c->address, c->size_bytes,
                                                           (uint32_t)(in >> 32), (uint32_t)in, 1});
         }
+        if (w->heap->frees.n)
+                qsort(w->heap->frees.items, w->heap->frees.n, sizeof(w->heap->frees.items[0]),
+                      by_address);
         if (arenas_read(w->memory, addr, data, n_words, &sums))
                 add_rest(w, &sums);
         else

@@ -14,9 +14,9 @@ struct malloc_block {
 struct malloc_heap {
         arena_places arenas;
         VEC(struct malloc_block) blocks; /* in no order */
-        heap_frees frees;
-        uint32_t n_unknown_mapped; /* blocks that are a mapping each, and were not found */
-        uint64_t unwalked_bytes;   /* of arenas: what lies behind a header that makes no sense */
+        heap_frees frees;                /* by address; then the rest, which has none */
+        uint32_t n_unknown_mapped;       /* blocks that are a mapping each, and were not found */
+        uint64_t unwalked_bytes; /* of arenas: what lies behind a header that makes no sense */
 };
 
 /* What it is read from. */

@@ -14,6 +14,7 @@ struct bill_options {
         const char *program; /* its name */
         const char
                 *recorded; /* the trace of a recorder that does not know its blocks; NULL: none */
+        bool is_closed;    /* silt can neither enter nor copy it */
         bool is_full;      /* every line of every part */
         bool needs_blocks; /* of a trace: -ENODATA, and nothing is printed, where blocks are not known */
 };

@@ -200,6 +200,21 @@ static void put_fragmentation(struct json *j, const struct bill_view *v) {
         str_done(&text);
 }
 
+static void put_missed(struct json *j, const struct bill_view *v) {
+        const struct bill_missed *m = &v->missed;
+
+        json_key(j, "missed");
+        if (!m->is_any) {
+                json_null(j);
+                return;
+        }
+        json_object(j);
+        json_put_uint(j, "pid", query_view(v->q)->processes[m->process].start.pid);
+        json_put_uint(j, "resident_bytes", m->most_bytes);
+        json_put_uint(j, "seen_bytes", m->seen_bytes);
+        json_end(j);
+}
+
 static void put_bill(struct json *j, const struct bill_view *v) {
         const struct bill *b = &v->bill;
 
@@ -208,6 +223,7 @@ static void put_bill(struct json *j, const struct bill_view *v) {
                 json_put_uint(j, "bills", v->series.points.n);
         }
         put_bool(j, "is_highest", v->q && !v->is_asked);
+        put_missed(j, v);
         json_put_uint(j, "resident_bytes", b->resident_bytes);
         put_bool(j, "shared_counted_once", b->is_shared_once);
         put_bool(j, "blocks_are_known", !b->lacks_blocks);
@@ -297,8 +313,7 @@ void bill_json(FILE *out, const struct bill_view *v) {
         json_object(&j);
         json_put_string(&j, "schema", "silt.bill/1");
         if (v->has_bill) {
-                bill_add_sentence(&v->bill, &v->keys.frames, v->o->view.path, v->o->recorded, true,
-                                  &text);
+                bill_view_add_sentence(v, true, &text);
                 json_put_string(&j, "text", str_text(&text));
                 put_bill(&j, v);
                 if (v->history.moments.n)

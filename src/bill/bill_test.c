@@ -12,6 +12,7 @@
 
 #include "bill/bill.h"
 #include "bill/bill_summary.h"
+#include "bill/bill_words.h"
 #include "bill/heap_picture.h"
 #include "bill/testing/bill_trace.h"
 
@@ -57,6 +58,25 @@ static void test_highest(void **state) {
         free(text);
 }
 
+/* Looks at what memory was made of may miss most of it; samples do not. */
+static void test_missed(void **state) {
+        char *text = printed(NULL, false);
+
+        (void)state;
+        has(text, "It had 100.0 MiB at most: silt did not look then.");
+        free(text);
+        text = printed("5.4s", false);
+        has(text, "At 5.5 s, it had 100.0 MiB: silt did not look then.");
+        free(text);
+        text = printed("7s", false);
+        assert_null(strstr(text, "did not look"));
+        free(text);
+        text = printed(NULL, true);
+        has(text, "\"missed\":{\"pid\":");
+        has(text, "\"resident_bytes\":104857600,\"seen_bytes\":37748736}");
+        free(text);
+}
+
 /* In a report: of the looks the one with most, which is not all that was ever resident. */
 static void test_summary(void **state) {
         struct query *q;
@@ -81,9 +101,40 @@ static void test_fragmented(void **state) {
 
         (void)state;
         has(text,
-            "RSS is 9.0 times live: 28.0 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of Session::log_line (512 B), allocated at session.cc:41.");
+            "The heap is 8.0 times live: 28.0 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of Session::log_line (512 B), allocated at session.cc:41.");
         has(text, "7,168 pages pinned by Session::log_line");
         free(text);
+}
+
+static void sentence(struct bill *b, bool is_closed, const char *want) {
+        const struct bill_options o = {.is_closed = is_closed};
+        const struct frame_names n = {0};
+        struct str text = {0};
+
+        bill_add_sentence(b, &n, &o, true, &text);
+        assert_string_equal(str_text(&text), want);
+        str_done(&text);
+}
+
+/* Figures of blocks that nobody knows are none of malloc's, and nothing is advised that cannot be done. */
+static void test_unknown_blocks(void **state) {
+        struct bill b = {.resident_bytes = 4 << 20,
+                         .heap_bytes = 12 << 10,
+                         .hugetlb_bytes = 512 << 20,
+                         .lacks_blocks = true};
+
+        (void)state;
+        b.parts[BILL_FILES].bytes = 3 << 20;
+        b.parts[BILL_HEAP].bytes = 12 << 10;
+        sentence(
+                &b, false,
+                "Resident 4.0 MiB: 3.0 MiB are code, data and files. Far more, 512.0 MiB, are pages of hugetlbfs, which do not count as resident.");
+        b.hugetlb_bytes = 0;
+        b.parts[BILL_HEAP].bytes = 64 << 20;
+        sentence(
+                &b, false,
+                "Resident 4.0 MiB: 64.0 MiB are heaps and other anonymous memory; record it with 'silt run' to see what is live in it.");
+        sentence(&b, true, "Resident 4.0 MiB: 64.0 MiB are heaps and other anonymous memory.");
 }
 
 /* All parts of the array behind a key. */
@@ -156,7 +207,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_highest),    cmocka_unit_test(test_summary),
                 cmocka_unit_test(test_fragmented), cmocka_unit_test(test_json_adds_up),
-                cmocka_unit_test(test_pictures),
+                cmocka_unit_test(test_pictures),   cmocka_unit_test(test_unknown_blocks),
+                cmocka_unit_test(test_missed),
         };
 
         setenv("COLUMNS", "120", 1);

@@ -322,8 +322,7 @@ void bill_text(FILE *out, const struct bill_view *v) {
                 print_without_bill(&s, v);
                 return;
         }
-        bill_add_sentence(&v->bill, &v->keys.frames, v->o->view.path, v->o->recorded, s.utf8,
-                          &text);
+        bill_view_add_sentence(v, s.utf8, &text);
         style_wrap(&s, str_text(&text), 0);
         str_clear(&text);
         if (bill_view_add_fragmentation(v, s.utf8, &text))

@@ -54,6 +54,16 @@ static int gather_end(struct bill_view *v, struct err *reterr) {
                           : 0;
 }
 
+static void see_missed(struct bill_view *v) {
+        const struct query_scope *scope = &v->o->view.resolved->scope;
+
+        if (v->is_asked)
+                bill_find_missed_then(&v->series, v->q, &v->moment, scope->to_ns, &v->missed);
+        else
+                bill_find_missed(&v->series, v->q, scope->process, scope->from_ns, scope->to_ns,
+                                 &v->missed);
+}
+
 int bill_view_gather(struct bill_view *v, struct err *reterr) {
         const struct request_resolved *asked = v->o->view.resolved;
         int r;
@@ -79,6 +89,8 @@ int bill_view_gather(struct bill_view *v, struct err *reterr) {
         r = bill_make(&v->bill, v->q, &v->keys, &v->series, &v->moment, reterr);
         if (r >= 0)
                 r = find_fragmentation(v, reterr);
+        if (r >= 0)
+                see_missed(v);
         return r < 0 ? r : gather_end(v, reterr);
 }
 
@@ -90,6 +102,14 @@ void bill_view_done(struct bill_view *v) {
         bill_done(&v->bill);
         bill_done(&v->end);
         bill_history_done(&v->history);
+}
+
+void bill_view_add_sentence(const struct bill_view *v, bool utf8, struct str *to) {
+        bool is_only =
+                v->bill.processes.n == 1 && v->bill.processes.items[0].process == v->missed.process;
+
+        bill_add_sentence(&v->bill, &v->keys.frames, v->o, utf8, to);
+        bill_add_missed(&v->missed, v->q, is_only, v->is_asked, to);
 }
 
 bool bill_view_add_fragmentation(const struct bill_view *v, bool utf8, struct str *to) {

@@ -4,6 +4,7 @@
 
 #include "bill/bill.h"
 #include "bill/bill_history.h"
+#include "bill/bill_missed.h"
 #include "bill/bill_series.h"
 #include "resident/fragmentation.h"
 
@@ -19,7 +20,8 @@ struct bill_view {
         struct query_resident sampled;
         struct fragmentation fragmentation; /* of the process that keeps most */
         uint32_t fragmented_process;
-        bool has_end; /* another moment than that of the bill */
+        struct bill_missed missed; /* more was resident, and nobody looked */
+        bool has_end;              /* another moment than that of the bill */
         struct bill_moment end_moment;
         struct bill end;
         struct bill_history history; /* empty: nobody asked for it */
@@ -27,6 +29,9 @@ struct bill_view {
 
 int bill_view_gather(struct bill_view *v, struct err *reterr);
 void bill_view_done(struct bill_view *v);
+
+/* Appends the first sentence, and the next where it is of too little. */
+void bill_view_add_sentence(const struct bill_view *v, bool utf8, struct str *to);
 
 /* Appends the sentence about fragmentation. False: there is nothing to tell. */
 bool bill_view_add_fragmentation(const struct bill_view *v, bool utf8, struct str *to);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "bill/bill.h"
 #include "show/style.h"
 
 #define NEARLY_ALL_SHARE 0.9
@@ -211,8 +212,8 @@ static void add_command(struct str *to, const char *command, const char *path,
         str_addf(to, "%s'", options);
 }
 
-static void add_advice(const struct bill *b, const char *path, const char *recorded,
-                       struct str *to) {
+static void add_advice(const struct bill *b, const struct bill_options *o, struct str *to) {
+        const char *path = o->view.path, *recorded = o->recorded;
         struct unit_text t;
 
         switch (largest_topic(b)) {
@@ -237,6 +238,8 @@ static void add_advice(const struct bill *b, const char *path, const char *recor
                 }
                 break;
         case TOPIC_HEAP:
+                if (o->is_closed)
+                        break;
                 str_add(to, path ? "; 'silt run' from its start, or 'silt bill PID' while it runs, "
                                    "tells what is live in it"
                                  : "; record it with 'silt run' to see what is live in it");
@@ -245,25 +248,29 @@ static void add_advice(const struct bill *b, const char *path, const char *recor
         case TOPIC_STACKS:
         case TOPIC_FILES:
         case TOPIC_SHARED:
-                if (b->heap_bytes)
+                if (b->heap_bytes && !b->lacks_blocks)
                         str_addf(to, "; malloc's blocks are %s",
-                                 unit_bytes(&t, part_of(b, BILL_LIVE) + part_of(b, BILL_HEAP)));
+                                 unit_bytes(&t, part_of(b, BILL_LIVE)));
                 break;
         case TOPIC_RUNTIME: str_add(to, "; the program itself is small"); break;
         case TOPIC_REST:
-                if (!path)
+                if (!path && !o->is_closed)
                         str_add(to, "; record it with 'silt run' to see who maps it");
                 break;
         case TOPIC_N: break;
         }
 }
 
-void bill_add_sentence(const struct bill *b, const struct frame_names *n, const char *path,
-                       const char *recorded, bool utf8, struct str *to) {
+void bill_add_sentence(const struct bill *b, const struct frame_names *n,
+                       const struct bill_options *o, bool utf8, struct str *to) {
         struct unit_text t;
 
         str_addf(to, "Resident %s: ", unit_bytes(&t, b->resident_bytes));
         bill_add_largest(b, n, utf8, to);
-        add_advice(b, path, recorded, to);
+        add_advice(b, o, to);
         str_add(to, ".");
+        if (b->hugetlb_bytes > b->resident_bytes)
+                str_addf(to,
+                         " Far more, %s, are pages of hugetlbfs, which do not count as resident.",
+                         unit_bytes(&t, b->hugetlb_bytes));
 }

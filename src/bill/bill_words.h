@@ -6,6 +6,8 @@
 #include "bill/bill_parts.h"
 #include "show/frame.h"
 
+struct bill_options;
+
 /* Of the part, for people. */
 const char *bill_kind_words(const struct bill *b, enum bill_kind k);
 
@@ -17,10 +19,9 @@ void bill_add_function(const struct frame_names *n, uint32_t stack, bool utf8, s
 void bill_add_mapper(const struct frame_names *n, const struct bill_line *l, bool utf8,
                      struct str *to, struct str *place);
 
-/* One sentence about the largest part, and what to do about it. path: of the trace, for commands; NULL: there is none. recorded: the trace that goes on of a process
- * whose blocks it does not know; NULL: none. */
-void bill_add_sentence(const struct bill *b, const struct frame_names *n, const char *path,
-                       const char *recorded, bool utf8, struct str *to);
+/* One sentence about the largest part, and what to do about it. */
+void bill_add_sentence(const struct bill *b, const struct frame_names *n,
+                       const struct bill_options *o, bool utf8, struct str *to);
 
 /* The same in brief, for the middle of a sentence: "235 MiB were mapped by the program itself, nearly all through ggc_internal_alloc". */
 void bill_add_largest(const struct bill *b, const struct frame_names *n, bool utf8, struct str *to);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/frozen_check.h"
 #include "base/fs.h"
 #include "base/macros.h"
 #include "bill/bill.h"
@@ -102,7 +103,7 @@ static int print_recorded(struct bill_words *w, const struct snapshot_answer *an
 /* recorded: the trace of a recorder that does not know its blocks. -ENODATA: then they cannot be listed either, and nothing is printed. */
 static int print_unrecorded(struct bill_options *o, const char *recorded, struct err *reterr) {
         char path[64], program[64];
-        struct err why = {0};
+        struct err why = {0}, unsaid = {0};
         struct resident now;
         int r;
 
@@ -122,6 +123,7 @@ static int print_unrecorded(struct bill_options *o, const char *recorded, struct
         o->program = program;
         if (why.text[0])
                 fprintf(stderr, "silt: %s: blocks are unknown\n", why.text);
+        o->is_closed = !now.has_blocks && frozen_check((pid_t)o->pid, &unsaid) < 0;
         o->now = &now;
         o->view.path = NULL;
         r = bill_print(stdout, o, reterr);

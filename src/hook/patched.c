@@ -405,5 +405,6 @@ void patched_introduce(struct wire_hello *hello) {
         hello->first_free = patched_find_free(&hello->n_free);
         hello->flags = patched_flags();
         hello->reserved = 0;
+        hello->malloc = (uint64_t)real.malloc.fn;
         patched_introduce_news(hello);
 }

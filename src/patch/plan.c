@@ -422,25 +422,24 @@ static void look_at_objects(struct planner *p) {
         vec_free(&objects);
 }
 
-/* Whose malloc it is that libraries call. */
+/* Whose malloc it is that libraries call: the runtime says where it is. */
 static void name_loader_allocator(struct planner *p) {
         static const char *const files[][2] = {{"libjemalloc", "jemalloc"},
                                                {"libtcmalloc", "gperftools"},
                                                {"libmimalloc", "mimalloc"},
-                                               {"libc.so", "glibc"}};
+                                               {"libc.so", "glibc"},
+                                               {"libc-2", "glibc"}};
+        const char *path = maps_path_at(&p->maps, p->request->hello->malloc);
+        const char *family = "malloc"; /* somebody else's, whom its file may name */
         char open_path[sizeof(((struct code_file *)0)->open_path)];
 
+        if (path[0] != '/')
+                return;
         for (size_t k = 0; k < ARRAY_SIZE(files); k++)
-                for (size_t i = 0; i < p->maps.list.n; i++) {
-                        const char *path = p->maps.list.items[i].path;
-
-                        if (!path_is_file(path, files[k][0]))
-                                continue;
-                        code_file_locate(p->request->pid, path, open_path, sizeof(open_path));
-                        p->plan->loader_number = known_files_number(p->request->memory, files[k][1],
-                                                                    path, open_path, 0);
-                        return;
-                }
+                if (path_is_file(path, files[k][0]))
+                        family = files[k][1];
+        code_file_locate(p->request->pid, path, open_path, sizeof(open_path));
+        p->plan->loader_number = known_files_number(p->request->memory, family, path, open_path, 0);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------- */
@@ -493,11 +492,11 @@ int patch_plan_make(const struct patch_plan_request *request, struct patch_plan 
         ret->fd = -1;
         r = maps_read(&p.maps, request->pid, reterr);
         if (r == 0) {
-                look_at_objects(&p);
-                r = write_plan(&p, reterr);
-                for (size_t i = 0; i < ret->allocators.n && !ret->loader_number; i++)
-                        if (ret->allocators.items[i].number)
-                                name_loader_allocator(&p);
+                if (request->hooks_entries) {
+                        look_at_objects(&p);
+                        r = write_plan(&p, reterr);
+                }
+                name_loader_allocator(&p);
         }
         maps_done(&p.maps);
         vec_free(&p.sections);

@@ -19,6 +19,7 @@ struct patch_plan_request {
         const char *runtime_path; /* libsilt.so, which is left alone */
         uint32_t machine;         /* ELF e_machine */
         const struct wire_hello *hello;
+        bool hooks_entries; /* false: only the loader's allocator is named */
         struct known_files *memory;
         const struct given *given; /* functions that the user named; NULL: none */
 };
@@ -39,9 +40,8 @@ struct patch_plan {
                 [512]; /* a file that damage, or its size, kept from being looked at; "" none */
         bool is_late;  /* it was not damage: the time ran out */
         bool is_nameless; /* the program has no symbols: only functions that it exports can be found, */
-        bool has_exported; /* and it exports a malloc or the like */
-        uint32_t
-                loader_number; /* of the allocator that the loader gives everybody; 0: nothing is patched */
+        bool has_exported;      /* and it exports a malloc or the like */
+        uint32_t loader_number; /* of the allocator that the loader gives everybody; 0: unknown */
 };
 
 /* True for files whose functions a preloaded runtime already stands before, or must not touch. */

@@ -120,14 +120,13 @@ static void admission_plan(struct recorder *r, const struct rendezvous_guest *gu
                 .runtime_path = r->config->runtime_path,
                 .machine = guest->hello.machine,
                 .hello = &guest->hello,
+                .hooks_entries = !r->config->options->no_patch,
                 .memory = &r->patches,
                 .given = r->config->options->given,
         };
         struct err err = {0};
 
         *ret = (struct patch_plan){.fd = -1};
-        if (r->config->options->no_patch)
-                return;
         if (patch_plan_make(&request, ret, &err) < 0)
                 recorder_log(r, "pid %d: did not look for its own allocators: %s", (int)guest->pid,
                              err.text);
@@ -145,6 +144,7 @@ void admission_foresee(struct recorder *r) {
                 .runtime_path = r->config->runtime_path,
                 .machine = MACHINE_OWN,
                 .hello = &hello,
+                .hooks_entries = true,
                 .memory = &r->patches,
         };
         struct patch_plan plan = {.fd = -1};

@@ -25,9 +25,9 @@ void allocator_shares_write(struct trace_writer *w, const struct known_files *na
                             uint32_t trace_process, const struct pipeline_totals *totals) {
         struct process_share rest = {totals->counts.n_allocs, totals->counts.alloc_bytes};
 
-        if (!names || !totals->shares)
+        if (!names)
                 return;
-        for (uint32_t i = 1; i < WIRE_N_ALLOCATORS; i++) {
+        for (uint32_t i = 1; totals->shares && i < WIRE_N_ALLOCATORS; i++) {
                 const struct process_share *share = &totals->shares[i];
 
                 write_one(w, names, i, trace_process, share);

@@ -33,7 +33,9 @@ enum {
         BILL_GROWN_GAP_SHARE = 64, /* but not sooner than a 64th of the age */
         BILL_COST_SHARE = 100,     /* of the recorder's time, at most */
         BILL_FIRST_SHARE = 20,     /* in the first second */
-        BILL_MANY = 200,           /* then they are rarer */
+        BILL_ADVANCE_NS =
+                20 * MS, /* looks at memory that has grown may be ahead of their share by that */
+        BILL_MANY = 200, /* then they are rarer */
         BILL_MANY_SHARE = 16,
         BILL_MAX_BLOCKS = 1 << 24, /* of one process: else 512 MiB of the recorder's */
         BILL_MAX_POINTS = 1024,
@@ -72,6 +74,26 @@ static bool can_look(const struct recorder *r, const struct image *one) {
                !r->config->options->launcher;
 }
 
+static uint64_t share_at(uint64_t now_ns) {
+        return now_ns < 1000 * MS ? BILL_FIRST_SHARE : BILL_COST_SHARE;
+}
+
+/* What looks took has to be earned before the next one begins. Debts add up: what is ahead of its share is never more than the advance and one look. */
+static void pay(struct recorder *r, uint64_t cpu_ns, uint64_t share) {
+        struct bill_schedule *s = &r->bill_schedule;
+
+        s->not_before_ns = MAX(s->not_before_ns, recorder_now_ns(r)) + cpu_ns * share;
+}
+
+/* is_growth: a program that ends soon after it grew would leave no look at most of its memory. */
+static uint64_t not_before(const struct recorder *r, bool is_growth, uint64_t now_ns) {
+        const struct bill_schedule *s = &r->bill_schedule;
+        uint64_t advance_ns = is_growth ? BILL_ADVANCE_NS * share_at(now_ns) : 0;
+
+        return MAX(s->not_before_ns - MIN(s->not_before_ns, advance_ns),
+                   s->n_bills > BILL_MANY ? s->last_ns + s->last_ns / BILL_MANY_SHARE : 0);
+}
+
 static uint64_t image_due(const struct recorder *r, const struct image *one, uint64_t now_ns) {
         const struct image_bill *b = &one->bill;
         uint64_t due_ns = b->n_bills
@@ -84,18 +106,13 @@ static uint64_t image_due(const struct recorder *r, const struct image *one, uin
 
         if (!can_look(r, one))
                 return OBSERVER_NEVER;
+        due_ns = MAX(due_ns, not_before(r, false, now_ns));
         if (b->n_bills && has_grown)
-                due_ns = MIN(due_ns, b->last_ns + MAX((now_ns - MIN(one->began_ns, now_ns)) /
-                                                              BILL_GROWN_GAP_SHARE,
-                                                      BILL_FIRST_NS / 2));
+                due_ns = MIN(due_ns, MAX(b->last_ns + MAX((now_ns - MIN(one->began_ns, now_ns)) /
+                                                                  BILL_GROWN_GAP_SHARE,
+                                                          BILL_FIRST_NS / 2),
+                                         not_before(r, true, now_ns)));
         return due_ns;
-}
-
-static uint64_t not_before(const struct recorder *r) {
-        const struct bill_schedule *s = &r->bill_schedule;
-
-        return MAX(s->not_before_ns,
-                   s->n_bills > BILL_MANY ? s->last_ns + s->last_ns / BILL_MANY_SHARE : 0);
 }
 
 /* Of those that are due the one that waits longest. */
@@ -130,7 +147,7 @@ uint64_t recorder_bills_due(const void *ctx) {
         if (r->is_stopped || r->config->options->launcher)
                 return OBSERVER_NEVER;
         next_image(r, recorder_now_ns(r), &due_ns);
-        return due_ns == OBSERVER_NEVER ? due_ns : MAX(due_ns, not_before(r));
+        return due_ns;
 }
 
 /* ---- the moment --------------------------------------------------------------------------------- */
@@ -174,8 +191,6 @@ static enum size_model main_model(const struct recorder *r, const struct image *
                         most = t.shares[i].alloc_bytes;
                         number = i;
                 }
-        if (!number) /* nobody gave the process another */
-                return SIZE_GLIBC;
         a = known_allocator(&r->patches, number);
         return a ? size_model_of(a->name) : SIZE_UNKNOWN;
 }
@@ -259,10 +274,7 @@ static bool bill_take_look(struct recorder *r) {
 
         b->is_looking = false;
         atomic_store(&b->is_done, false);
-        r->bill_schedule.not_before_ns =
-                recorder_now_ns(r) +
-                b->look_cpu_ns *
-                        (r->bill_schedule.last_ns < 1000 * MS ? BILL_FIRST_SHARE : BILL_COST_SHARE);
+        pay(r, b->look_cpu_ns, share_at(r->bill_schedule.last_ns));
         if (b->look_result == 0)
                 return true;
         recorder_log(r, "pid %d: no bill: %s", (int)b->pid, b->look_err.text);
@@ -345,7 +357,7 @@ bool recorder_bill_on_cut(struct recorder *r, uint64_t time_ns) {
         pipeline_walk_live(r->pipeline, b->process_idx, take_block, b);
         note_time(&r->bill_schedule.times, b->max_seq, time_ns);
         b->resident.cost_ns += recorder_now_ns(r) - begin_ns;
-        r->bill_schedule.not_before_ns += (clock_thread_cpu_ns() - cpu_begin_ns) * BILL_COST_SHARE;
+        pay(r, clock_thread_cpu_ns() - cpu_begin_ns, BILL_COST_SHARE); /* events wait for it */
         return b->is_own_cut;
 }
 
@@ -407,8 +419,7 @@ static void bill_end(struct recorder *r) {
                 for (size_t i = 0; i < b->heap.n; i++)
                         vec_push(&one->bill.heap, b->heap.items[i]);
         }
-        r->bill_schedule.not_before_ns +=
-                b->cpu_ns * (b->resident.time_ns < 1000 * MS ? BILL_FIRST_SHARE : BILL_COST_SHARE);
+        pay(r, b->cpu_ns, share_at(b->resident.time_ns));
         recorder_log(r, "bill: %zu blocks, %.1f ms to look, %.1f ms to add up", b->blocks.n,
                      (double)b->resident.cost_ns / 1e6, (double)b->cpu_ns / 1e6);
         if (trace_put_bill(r->writer,
@@ -447,7 +458,7 @@ uint64_t recorder_keep_bills(void *ctx, uint64_t now_ns) {
                 bill_start_reading(r);
         else if (b && b->is_reading && atomic_load(&b->is_done))
                 bill_end(r);
-        if (r->is_stopped || now_ns < not_before(r) || is_barred(r))
+        if (r->is_stopped || is_barred(r))
                 return OBSERVER_NEVER;
         one = next_image(r, now_ns, &due_ns);
         if (!one || due_ns > now_ns || !bill_begin(r, one, false))

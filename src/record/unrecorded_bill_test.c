@@ -109,16 +109,18 @@ static void test_pinned(void **state) {
 
 /* ---- what its allocator says of itself ----------------------------------------------------------- */
 
-enum { N_MIXED = 3000, TRIM = 't' };
+enum { N_MIXED = 3000, N_SMALL = 20000, SMALL_BYTES = 40, TRIM = 't' };
 
 struct child {
         pid_t pid;
         int from, to;
 };
 
-/* Blocks of all sizes; every other one is freed, the small ones into the thread's cache first. */
+/* Blocks of all sizes; every other one is freed, the small ones into the thread's cache first. Then small ones side by side, all of which are freed: most go
+ * to fast bins, and are pages only once they are joined. */
 static void mix(void) {
         static __thread char *blocks[N_MIXED];
+        static __thread char *small[N_SMALL];
 
         for (int i = 0; i < N_MIXED; i++) {
                 size_t n = (size_t)i * 37 % 500 + (i % 50 ? 24 : 20000);
@@ -126,8 +128,14 @@ static void mix(void) {
                 blocks[i] = malloc(n);
                 memset(blocks[i], 1, n);
         }
+        for (int i = 0; i < N_SMALL; i++) {
+                small[i] = malloc(SMALL_BYTES);
+                memset(small[i], 1, SMALL_BYTES);
+        }
         for (int i = 0; i < N_MIXED; i += 2)
                 free(blocks[i]);
+        for (int i = 0; i < N_SMALL; i++)
+                free(small[i]);
 }
 
 static void *thread_main(void *arg) {
@@ -177,6 +185,7 @@ static void test_books(void **state) {
         struct err why = {0}, e = {0};
         struct mallinfo2 info;
         struct resident r;
+        uint64_t rss_bytes;
         char trim = TRIM;
 
         (void)state;
@@ -192,12 +201,14 @@ static void test_books(void **state) {
                 assert_true(sum_of(&r, "arena 1: bins", false) > 0);
                 assert_true(sum_of(&r, "thread cache 1", false) > 0);
                 assert_true(sum_of(&r, "thread cache 2", false) > 0);
+                assert_true(sum_of(&r, "fast bins", true) > N_SMALL * SMALL_BYTES);
                 assert_true(sum_of(&r, "", true) <= r.heap.between_bytes + r.heap.empty_bytes);
+                rss_bytes = r.heap.rss_bytes - sum_of(&r, "", true);
                 resident_done(&r);
-                /* once more: fast bins are joined with their neighbours by the first */
                 assert_int_equal(write(c.to, &trim, 1), 1);
                 assert_int_equal(read(c.from, &info, sizeof(info)), sizeof(info));
                 assert_int_equal(unrecorded_bill_take(c.pid, &r, &why, &e), 0);
+                assert_int_equal(r.heap.rss_bytes, rss_bytes);
                 assert_int_equal(sum_of(&r, "", true), 0);
                 assert_int_equal(sum_of(&r, "arena ", false), info.fordblks);
         }

@@ -19,7 +19,17 @@ static const char *const file_names[][2] = {{"/libjemalloc", "jemalloc"},
                                             {"/libmimalloc", "mimalloc"},
                                             {"/libtcmalloc", "tcmalloc"}};
 
-/* Where blocks came from several, the one with most bytes; else the loader's, which a library may have taken over. */
+/* As contenders are named; by its file one that has no name. */
+static const char *contender_name_of(const struct trace_allocator *a) {
+        const char *slash = strrchr(a->module, '/');
+
+        if (strcmp(a->name, "gperftools") == 0)
+                return "tcmalloc";
+        return strcmp(a->name, "malloc") == 0 && slash ? slash + 1 : a->name;
+}
+
+/* Where blocks came from several, the one with most bytes. Older recorders did not say which it was, where it was the loader's; a
+ * library's name may then. NULL: unknown. */
 static const char *recorded_allocator(struct whatif *w) {
         const struct trace_view *v = query_view(w->q);
         const struct trace_allocator *most = NULL;
@@ -36,12 +46,12 @@ static const char *recorded_allocator(struct whatif *w) {
         }
         w->has_other_allocators = n > 1;
         if (most)
-                return most->name;
+                return contender_name_of(most);
         for (size_t m = 0; m < v->n_modules; m++)
                 for (size_t i = 0; i < ARRAY_SIZE(file_names); i++)
                         if (strstr(v->modules[m].path, file_names[i][0]))
                                 return file_names[i][1];
-        return "glibc";
+        return NULL;
 }
 
 static struct contender *find_plain(struct contenders *c, const char *allocator) {
@@ -52,21 +62,26 @@ static struct contender *find_plain(struct contenders *c, const char *allocator)
         return NULL;
 }
 
-/* What everything is compared with has to be there; glibc where the recorded one is unknown to us. */
-static void add_reference(struct whatif *w, struct contenders *c) {
-        const char *name = recorded_allocator(w);
+/* Added where it is missing; NULL: silt has no such allocator, or it is not installed. */
+static const struct contender *need_plain(struct contenders *c, const char *name) {
         struct err unsaid = {0};
         const struct contender *plain;
 
         if (!find_plain(c, name))
                 contenders_add_list(c, name, &unsaid);
         plain = find_plain(c, name);
-        if (!plain || plain->is_missing) {
-                name = "glibc";
-                if (!find_plain(c, name))
-                        contenders_add_list(c, name, &unsaid);
-        }
-        plain = find_plain(c, name);
+        return plain && !plain->is_missing ? plain : NULL;
+}
+
+/* What everything is compared with has to be there: glibc, where the recorded one is not. */
+static void add_reference(struct whatif *w, struct contenders *c) {
+        const struct contender *plain;
+
+        w->recorded_name = recorded_allocator(w);
+        plain = w->recorded_name ? need_plain(c, w->recorded_name) : NULL;
+        w->is_recorded = plain != NULL;
+        if (!plain)
+                plain = need_plain(c, "glibc");
         for (size_t i = 0; i < c->rows.n; i++)
                 vec_push(&w->rows, (struct whatif_row){.contender = &c->rows.items[i]});
         w->reference = (size_t)(plain - c->rows.items);
@@ -161,7 +176,7 @@ double whatif_less(uint64_t bytes, uint64_t reference_bytes) {
 uint64_t whatif_program_bytes(const struct whatif *w, const struct whatif_row *row) {
         uint64_t recorded = w->recorded.peak_rss_bytes;
 
-        if (!recorded || w->reference == SIZE_MAX)
+        if (!recorded || w->reference == SIZE_MAX || !w->is_recorded)
                 return 0;
         return minus(recorded + row->peak_bytes, w->rows.items[w->reference].peak_bytes);
 }

@@ -89,6 +89,7 @@ static void add_best(const struct whatif *w, size_t best, struct str *to) {
 
 static void add_keep(const struct whatif *w, struct str *to) {
         const struct whatif_row *ref = &w->rows.items[w->reference];
+        const char *name = ref->contender->allocator;
         struct unit_text live, peak;
         double most = 0;
         size_t n = 0;
@@ -102,14 +103,14 @@ static void add_keep(const struct whatif *w, struct str *to) {
                 most = fmax(most, whatif_less(row->peak_bytes, ref->peak_bytes));
                 most = fmax(most, whatif_less(row->end_bytes, ref->end_bytes));
         }
-        if (n > 1 && most <= WORTH)
-                str_addf(to, "No allocator saves more than %.0f %%: keep %s", WORTH * 100,
-                         ref->contender->allocator);
-        else if (n > 1) /* of a small heap, or of what is left of a large one */
-                str_addf(to, "No allocator saves enough to matter: keep %s",
-                         ref->contender->allocator);
-        else
-                str_addf(to, "Nothing to compare %s with", ref->contender->allocator);
+        if (n < 2)
+                str_addf(to, "Nothing to compare %s with", name);
+        else if (!w->is_recorded)
+                str_addf(to, "None saves enough to matter against %s", name);
+        else if (most <= WORTH)
+                str_addf(to, "No allocator saves more than %.0f %%: keep %s", WORTH * 100, name);
+        else /* of a small heap, or of what is left of a large one */
+                str_addf(to, "No allocator saves enough to matter: keep %s", name);
         str_addf(to, ", which needs %s for %s live at the peak.",
                  unit_bytes(&peak, ref->peak_bytes), unit_bytes(&live, w->ops.peak_live_bytes));
 }
@@ -141,9 +142,30 @@ static void add_estimate(const struct whatif *w, struct str *to) {
         frame_stack_done(&frames);
 }
 
-void whatif_add_advice(const struct whatif *w, struct str *to) {
-        size_t best;
+/* What the comparison rests on, where it is not with what the program had. */
+static void add_unrecorded(const struct whatif *w, struct str *to) {
+        if (w->recorded_name)
+                str_addf(
+                        to,
+                        "The program used an allocator that silt cannot replay here (%s), so the others are compared with glibc. ",
+                        w->recorded_name);
+        else
+                str_add(to,
+                        "Which allocator the program used is unknown, so the others are compared with glibc. ");
+}
 
+static void add_comparison(const struct whatif *w, struct str *to) {
+        size_t best = find_best(w);
+
+        if (!w->is_recorded)
+                add_unrecorded(w, to);
+        if (best != SIZE_MAX)
+                add_best(w, best, to);
+        else
+                add_keep(w, to);
+}
+
+void whatif_add_advice(const struct whatif *w, struct str *to) {
         if (!w->has_replay) {
                 add_estimate(w, to);
         } else if (w->reference == SIZE_MAX) {
@@ -154,10 +176,8 @@ void whatif_add_advice(const struct whatif *w, struct str *to) {
                         query_is_blank(w->q)
                                 ? "Nothing of what the program did is in the trace, so there is nothing to replay."
                                 : "The process allocated nothing: there is nothing to replay.");
-        } else if ((best = find_best(w)) != SIZE_MAX) {
-                add_best(w, best, to);
         } else {
-                add_keep(w, to);
+                add_comparison(w, to);
         }
 }
 

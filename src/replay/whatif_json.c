@@ -89,7 +89,7 @@ static void put_rows(struct json *j, const struct whatif *w) {
                 json_object(j);
                 json_put_string(j, "allocator", row->contender->allocator);
                 json_put_string(j, "settings", str_text(&copy));
-                put_bool(j, "recorded", i == w->reference);
+                put_bool(j, "recorded", i == w->reference && w->is_recorded);
                 json_put_string(j, "state",
                                 row->has_result              ? "done"
                                 : row->contender->is_missing ? "not installed"
@@ -183,6 +183,11 @@ void whatif_print_json(FILE *out, const struct whatif *w) {
         if (w->no_replay[0])
                 json_put_string(&j, "not_replayed", w->no_replay);
         put_replayed(&j, w);
+        json_key(&j, "recorded_allocator");
+        if (w->recorded_name)
+                json_string(&j, w->recorded_name);
+        else
+                json_null(&j);
         put_known(&j, "recorded_peak_rss_bytes", w->recorded.peak_rss_bytes);
         put_known(&j, "recorded_end_rss_bytes", w->recorded.end_rss_bytes);
         put_rows(&j, w);

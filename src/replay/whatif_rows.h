@@ -37,7 +37,9 @@ struct whatif {
         char no_replay[400];        /* why there is none */
         struct replay_result *none; /* the replay without allocator */
         VEC(struct whatif_row) rows;
-        size_t reference; /* the row of the recorded allocator, as it comes; SIZE_MAX: it has no result */
+        size_t reference; /* the row others are compared with, as it comes; SIZE_MAX: it has no result */
+        const char *recorded_name; /* of the allocator that the program used; NULL unknown */
+        bool is_recorded;          /* the reference is that one */
         bool has_other_allocators; /* the recording has blocks of several */
         struct whatif_recorded recorded;
         struct site_estimates estimates;

@@ -112,7 +112,8 @@ static void draw_legend(FILE *out, const struct whatif *w) {
                 str_clear(&text);
                 contender_add_name(row->contender, &text);
                 str_addf(&text, ": peak %s, end %s%s", unit_bytes(&a, row->peak_bytes),
-                         unit_bytes(&b, row->end_bytes), i == w->reference ? " (recorded)" : "");
+                         unit_bytes(&b, row->end_bytes),
+                         i == w->reference && w->is_recorded ? " (recorded)" : "");
                 draw_key(out, colours[i % ARRAY_SIZE(colours)], str_text(&text), y);
         }
         str_done(&text);

@@ -57,7 +57,7 @@ static void print_row(const struct style *s, const struct whatif *w, size_t i, s
                 add_program(w, row, &line);
                 add_cell(&line, unit_count(&t, row->n_faults), 9);
                 add_cell(&line, unit_duration(&t, row->cpu_ns), 8);
-                if (i == w->reference)
+                if (i == w->reference && w->is_recorded)
                         str_add(&line, "  recorded");
                 else if (row->is_paced)
                         str_add(&line, "  paced");

@@ -42,6 +42,11 @@ static allocator_vec allocators_add_up(const struct report *r) {
         return sums;
 }
 
+/* Nothing but the C library's goes without saying. */
+static bool is_worth_telling(const allocator_vec *sums) {
+        return sums->n > 1 || (sums->n == 1 && strcmp(sums->items[0].name, "glibc") != 0);
+}
+
 static double share_pct(uint64_t part, uint64_t all) {
         return all ? 100.0 * (double)part / (double)all : 0;
 }
@@ -56,11 +61,11 @@ bool allocators_tell(const struct report *r, struct str *to) {
         allocator_vec sums = allocators_add_up(r);
         uint64_t n_allocs = 0, alloc_bytes = 0;
 
-        for (size_t i = 0; i < sums.n; i++) {
+        for (size_t i = 0; is_worth_telling(&sums) && i < sums.n; i++) {
                 n_allocs += sums.items[i].n_allocs;
                 alloc_bytes += sums.items[i].alloc_bytes;
         }
-        for (size_t i = 0; i < sums.n; i++) {
+        for (size_t i = 0; n_allocs && i < sums.n; i++) {
                 const struct trace_allocator *a = &sums.items[i];
 
                 str_addf(to, "%s%s%s%s", i ? "; " : "", a->name, a->version[0] ? " " : "",
@@ -80,7 +85,7 @@ void allocators_put(struct json *j, const struct report *r) {
 
         json_key(j, "allocators");
         json_array(j);
-        for (size_t i = 0; i < sums.n; i++) {
+        for (size_t i = 0; is_worth_telling(&sums) && i < sums.n; i++) {
                 json_object(j);
                 json_put_string(j, "name", sums.items[i].name);
                 json_put_string(j, "version", sums.items[i].version);

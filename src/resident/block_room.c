@@ -24,6 +24,7 @@ enum size_model size_model_of(const char *allocator) {
         } models[] = {{"glibc", SIZE_GLIBC},
                       {"jemalloc", SIZE_JEMALLOC},
                       {"mimalloc", SIZE_MIMALLOC},
+                      {"gperftools", SIZE_TCMALLOC}, /* its tcmalloc */
                       {"tcmalloc", SIZE_TCMALLOC}};
 
         for (size_t i = 0; i < ARRAY_SIZE(models); i++)

@@ -6,6 +6,7 @@
 
 enum {
         MATERIAL_BYTES = 4 << 20,
+        ARENA_BYTES = 64 << 20,
         MATERIAL_SHARE = 4,   /* of the heap, 1 in so many */
         RELEASABLE_SHARE = 8, /* less than that is no remedy */
         MOST_PCT = 80,
@@ -153,6 +154,17 @@ static void find_below(struct fragmentation *f, const struct resident *r,
         table_done(&t);
 }
 
+/* glibc's arenas but the main one begin where nothing else does. */
+static bool has_arenas(const struct resident *r) {
+        for (size_t i = 0; i < r->areas.n; i++) {
+                const struct resident_area *a = &r->areas.items[i];
+
+                if (a->kind == RESIDENT_ANON && a->heap_rss_bytes && a->begin % ARENA_BYTES == 0)
+                        return true;
+        }
+        return false;
+}
+
 /* Of several the one with most. */
 static void find_allocator(struct fragmentation *f, const struct resident *r) {
         const struct resident_allocator *most = NULL;
@@ -177,6 +189,7 @@ struct fragmentation fragmentation_of(const struct resident *r,
                                   .live_bytes = h->asked_bytes,
                                   .between_bytes = h->between_bytes,
                                   .empty_bytes = h->empty_bytes,
+                                  .has_arenas = has_arenas(r),
                                   .allocator = ""};
         uint64_t pinned;
 
@@ -219,13 +232,14 @@ static const char *remedy_of(const struct fragmentation *f) {
         static const struct {
                 const char *allocator, *remedy;
         } known[] = {
-                {"glibc",
-                 "malloc_trim(0) gives them back, fewer arenas (MALLOC_ARENA_MAX) keep less"},
+                {"glibc", "malloc_trim(0) gives them back"},
                 {"jemalloc", "a shorter dirty_decay_ms or background_thread:true gives them back"},
                 {"mimalloc", "mi_collect(true) or a shorter MIMALLOC_PURGE_DELAY gives them back"},
                 {"tcmalloc", "MallocExtension's ReleaseFreeMemory gives them back"},
         };
 
+        if (f->has_arenas && strcmp(f->allocator, "glibc") == 0)
+                return "malloc_trim(0) gives them back, fewer arenas (MALLOC_ARENA_MAX) keep less";
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (strcmp(f->allocator, known[i].allocator) == 0)
                         return known[i].remedy;
@@ -240,6 +254,7 @@ static void add_whose(const struct fragmentation *f, const char *function, const
                       struct str *to) {
         struct unit_text each;
 
+        str_add(to, " of ");
         str_add(to, function && function[0] ? function : "code without a name");
         if (f->n_blocks && f->why == FRAGMENTATION_PINNED) /* of others only parts are known */
                 str_addf(to, " (%s)", unit_bytes(&each, f->block_bytes / f->n_blocks));
@@ -247,15 +262,15 @@ static void add_whose(const struct fragmentation *f, const char *function, const
                 str_addf(to, ", allocated at %s", place);
 }
 
-/* "RSS is 4.1 times live": of the heap where that is most of it. */
+/* "The heap is 4.1 times live": code, stacks and the program's own mappings are none of the allocator's. */
 static void add_factor(const struct fragmentation *f, struct str *to) {
         struct unit_text t;
 
-        if (f->live_bytes && f->resident_bytes / f->live_bytes >= MOST_TIMES)
+        if (f->live_bytes && f->heap_bytes / f->live_bytes >= MOST_TIMES)
                 str_addf(to, "Only %s are live: ", unit_bytes(&t, f->live_bytes));
-        else if (f->live_bytes && f->resident_bytes >= f->live_bytes)
-                str_addf(to, "RSS is %.1f times live: ",
-                         (double)f->resident_bytes / (double)f->live_bytes);
+        else if (f->live_bytes && f->heap_bytes >= f->live_bytes)
+                str_addf(to, "The heap is %.1f times live: ",
+                         (double)f->heap_bytes / (double)f->live_bytes);
         else if (!f->live_bytes)
                 str_add(to, "Nothing is live: ");
 }
@@ -272,20 +287,21 @@ void fragmentation_add_words(const struct fragmentation *f, const char *function
                  unit_bytes(&kept, is_empty ? f->empty_bytes : f->between_bytes));
         switch (f->why) {
         case FRAGMENTATION_PINNED:
-                str_addf(to, "; %u %% of the pinned pages hold %s of ",
+                str_addf(to, "; %u %% of the pinned pages hold %s",
                          pct_of(f->n_pages, f->n_pinned_pages),
                          f->n_alone >= f->n_pages / 100 * MOST_PCT ? "one block each"
                                                                    : "a few blocks each");
-                add_whose(f, function, place, to);
+                if (f->stack)
+                        add_whose(f, function, place, to);
+                else
+                        str_add(to, ": record the program to see whose");
                 break;
         case FRAGMENTATION_MIXED:
-                str_addf(to, "; %s of them lie around blocks of ",
-                         unit_bytes(&below, f->kept_bytes));
+                str_addf(to, "; %s of them lie around blocks", unit_bytes(&below, f->kept_bytes));
                 add_whose(f, function, place, to);
                 break;
         case FRAGMENTATION_BELOW:
-                str_addf(to, "; %s of them lie below blocks of ",
-                         unit_bytes(&below, f->kept_bytes));
+                str_addf(to, "; %s of them lie below blocks", unit_bytes(&below, f->kept_bytes));
                 add_whose(f, function, place, to);
                 break;
         case FRAGMENTATION_NONE: break;

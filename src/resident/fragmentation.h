@@ -30,6 +30,7 @@ struct fragmentation {
         uint64_t kept_bytes; /* free, in these pages, or in the stretch */
         bool has_books;      /* they tell of all free pages, so what can be given back is known: */
         uint64_t releasable_bytes;
+        bool has_arenas;       /* of glibc, beside the main one */
         const char *allocator; /* as it is called; "" unknown. Of the look */
 };
 
@@ -44,7 +45,7 @@ static inline uint64_t fragmentation_kept_bytes(const struct fragmentation *f) {
 /* So much that it is the thing to tell. */
 bool fragmentation_is_material(const struct fragmentation *f);
 
-/* "RSS is 4.1 times live: 310 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of …". function and place:
+/* "The heap is 4.1 times live: 310 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of …". function and place:
  * of the call path; NULL or "": unknown. */
 void fragmentation_add_words(const struct fragmentation *f, const char *function, const char *place,
                              struct str *to);

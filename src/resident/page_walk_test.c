@@ -292,6 +292,9 @@ static void test_size_classes(void **unused) {
         assert_int_equal(size_room_of(SIZE_JEMALLOC, 0x1000, 1025, PAGE).room_bytes, 1280);
         assert_int_equal(size_room_of(SIZE_JEMALLOC, 0x1000, 17000, PAGE).room_bytes, 20480);
         assert_int_equal(size_room_of(SIZE_MIMALLOC, 0x1000, 65, PAGE).room_bytes, 80);
+        /* by the name that recordings have for it */
+        assert_int_equal(size_room_of(size_model_of("gperftools"), 0x1000, 1100, PAGE).room_bytes,
+                         1152);
         assert_int_equal(size_room_of(SIZE_UNKNOWN, 0x1000, 77, PAGE).room_bytes, 77);
         assert_int_equal(size_model_of("jemalloc"), SIZE_JEMALLOC);
         assert_int_equal(size_model_of("my own"), SIZE_UNKNOWN);

@@ -48,6 +48,8 @@ struct wire_hello {
         uint32_t n_free;
         uint32_t flags; /* enum wire_hello_flags */
         uint32_t reserved;
+        uint64_t
+                malloc; /* the function that malloc's hook calls, by which the recorder names the allocator */
         uint64_t news[WIRE_MAX_NEWS];
 };
 
@@ -59,6 +61,6 @@ struct wire_welcome {
         uint64_t plan_bytes; /* of a second descriptor, with entry patches; 0: there is none */
 };
 
-_Static_assert(sizeof(struct wire_hello) == 80 + 8 * (WIRE_N_CALLS + WIRE_MAX_NEWS),
+_Static_assert(sizeof(struct wire_hello) == 88 + 8 * (WIRE_N_CALLS + WIRE_MAX_NEWS),
                "both sides must agree on the layout");
 _Static_assert(sizeof(struct wire_welcome) == 32, "both sides must agree on the layout");

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x314552495754534cull /* "LSTWIRE1" */
-#define WIRE_VERSION 7u
+#define WIRE_VERSION 8u
 
 #ifndef SILT_TINY
 #define SILT_TINY 0

@@ -95,3 +95,41 @@ def test_jemalloc_has_its_version(t):
     got, report = shares(t, [program])
     assert re.fullmatch(r"5\.\d+\.\d+", got["jemalloc"]["version"]), got
     assert got["jemalloc"]["allocations"] == report["totals"]["allocations"] and len(got) == 1, got
+
+
+# All that a library must have to take malloc over, from memory of its own.
+OWN = """
+#include <stddef.h>
+#include <string.h>
+static char heap[64 << 20];
+static size_t top;
+void *malloc(size_t n) {
+        size_t at = __atomic_fetch_add(&top, (n + 31) & ~(size_t)15, __ATOMIC_RELAXED) + 16;
+        if (at + n > sizeof(heap)) return NULL;
+        *(size_t *)(heap + at - 8) = n;
+        return heap + at;
+}
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t each) { return malloc(n * each); }
+void *realloc(void *p, size_t n) {
+        size_t was = p ? ((size_t *)p)[-1] : 0;
+        char *to = malloc(n);
+        if (to && p) memcpy(to, p, was < n ? was : n);
+        return to;
+}
+"""
+
+
+def test_a_preloaded_one_is_named(t):
+    """Who has malloc is what the runtime found, not whose file is mapped."""
+    library = build(t, "libown.so", OWN, "-shared", "-fPIC")
+    program = build(t, "plain", "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 50; i++) free(malloc(10)); }")
+    for options in ((), ("--no-patch",)):
+        r = t.silt.record(t.path("t.silt"), [program], ["-f", *options], env={**os.environ, "LD_PRELOAD": library})
+        assert r.code == 0, r.errors
+        report, why = t.silt.report(t.path("t.silt"))
+        assert report, why
+        [one] = report["allocators"]
+        assert (one["name"], os.path.basename(one["module"]), one["allocations"]) == ("malloc", "libown.so", 50), one
+        r = t.silt.command("verify", t.path("t.silt"))
+        assert r.code == 0, r.text

@@ -50,6 +50,39 @@ def test_survivors(t):
     assert any(f["kind"] == "fragmentation" and "log_line" in f["text"] for f in findings), findings
 
 
+SIZE_CLASSES = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+        for (int i = 0; i < 20000; i++) memset(malloc(1100), 1, 1100);
+        return usleep(2500000);
+}
+"""
+
+
+def test_rounding_of_preloaded_allocators(t):
+    """20,000 blocks of 1,100 bytes, which each allocator rounds up to its own class."""
+    with open(t.path("rounded.c"), "w") as f:
+        f.write(SIZE_CLASSES)
+    built = run(["gcc", "-O1", "-fno-builtin", t.path("rounded.c"), "-o", t.path("rounded")])
+    assert built.code == 0, built.errors
+    found = 0
+    for library, room_bytes in (("libjemalloc.so.2", 1280), ("libmimalloc.so.2", 1280), ("libtcmalloc_minimal.so.4", 1152)):
+        env = {**os.environ, "LD_PRELOAD": library}
+        if "cannot be preloaded" in run(["/bin/true"], env=env).errors:
+            continue
+        found += 1
+        r = Recording(t, [t.path("rounded")], trace=library + ".silt", env=env)
+        pid = r.joined()
+        await_sleep(pid)
+        rounded = parts_of(t, str(pid))[1]["rounding"]
+        assert abs(rounded - 20000 * (room_bytes - 1100)) < 64 << 10, (library, rounded)
+        assert r.finish()[0] == 0
+    if not found:
+        skip("no other allocator is installed")
+
+
 def await_sleep(pid):
     end = time.monotonic() + 20
     while time.monotonic() < end:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from cases import allocators_named
 from harness.cases import skip
 from harness.process import give_up, run
 from harness.weight import max_rss_bytes
@@ -171,6 +172,29 @@ def test_settings(t):
                        ("jemalloc:tcache=maybe", r"'maybe' is neither on nor off"), ("glibc:arenas", r"has no value")):
         r = t.silt.command("whatif", trace, "--set", wrong)
         assert r.code == 2 and re.fullmatch(rf"silt: --set: .*{why}.*\n", r.errors), (wrong, r.errors)
+
+
+def test_the_recorded_allocator(t):
+    """It is the one that the program really had: a preloaded one too, and none if silt cannot replay it."""
+    program = shapes(t)
+    for allocator in ("glibc", *LIBRARIES):
+        if library(allocator) == "":
+            continue
+        trace = t.path(allocator + ".silt")
+        env = {**os.environ, "LD_PRELOAD": library(allocator) or ""}
+        assert t.silt.record(trace, [program, "vectors"], env=env).code == 0
+        answer = whatif(t, trace, "--allocator", "glibc")
+        assert answer["recorded_allocator"] == allocator, answer["recorded_allocator"]
+        assert [r["allocator"] for r in answer["replays"] if r["recorded"]] == [allocator], answer["replays"]
+    own, trace = t.path("libown.so"), t.path("own.silt")
+    with open(t.path("own.c"), "w") as f:
+        f.write(allocators_named.OWN)
+    assert run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", t.path("own.c"), "-o", own]).code == 0
+    assert t.silt.record(trace, [program, "nothing"], env={**os.environ, "LD_PRELOAD": own}).code == 0
+    answer = whatif(t, trace, "--allocator", "glibc")
+    assert answer["recorded_allocator"] == "libown.so", answer["recorded_allocator"]
+    assert answer["advice"].startswith("The program used an allocator that silt cannot replay here (libown.so)"), answer["advice"]
+    assert not any(r["recorded"] or r["program_peak_bytes"] for r in answer["replays"]), answer["replays"]
 
 
 def test_picture_and_text(t):

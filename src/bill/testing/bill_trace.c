@@ -125,7 +125,13 @@ void bill_trace_write(const char *path) {
                                                   .stack = p.map_pool});
         for (unsigned i = 0; i < 8; i++) {
                 fabric_alloc(f, 0, 0, i % 2 ? p.log_line : p.load, 512);
-                fabric_wait(f, 1000000);
+                fabric_wait(f, 500000);
+                if (i == 5)
+                        trace_put_sample(fabric_writer(f),
+                                         &(struct trace_sample){.time_ns = fabric_now_ns(f),
+                                                                .anon_bytes =
+                                                                        BILL_TRACE_MISSED_BYTES});
+                fabric_wait(f, 500000);
                 put_bill(f, &p, i < 4 ? 16384 : BILL_TRACE_LIVE_BYTES);
         }
         fabric_end(f);

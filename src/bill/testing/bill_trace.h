@@ -10,6 +10,7 @@ enum {
         BILL_TRACE_CELL_PAGES = 4,
         BILL_TRACE_LIVE_BYTES = 2048, /* in each cell, in the end */
         BILL_TRACE_MAPPED_BYTES = 4 << 20,
+        BILL_TRACE_MISSED_BYTES = 100 << 20, /* resident at 5.5 s, between two bills */
 };
 
 void bill_trace_write(const char *path);
