@@ -196,7 +196,7 @@ static int find_in_history(struct facts *f, struct findings *x, struct err *rete
         return query_tell_progress(f->q, 0, 0, reterr);
 }
 
-int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
+static int make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
         struct arena *arena = arena_new();
         struct findings *x = arena_alloc(arena, sizeof(*x));
         struct facts f;
@@ -223,6 +223,23 @@ int findings_make(const struct finding_source *source, struct findings **ret, st
         facts_done(&f);
         *ret = x;
         return 0;
+}
+
+/* All of a recording of one process are that process: it is judged by its own life, however it was chosen. */
+int findings_make(const struct finding_source *source, struct findings **ret, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *own = NULL;
+        struct finding_source of = *source;
+        struct query_scope scope = source->answer->scope;
+        int r;
+
+        if (scope.process == QUERY_ALL && query_view(source->q)->n_processes == 1) {
+                scope.process = 0;
+                r = query_ask(source->q, &scope, &own, reterr);
+                if (r < 0)
+                        return r;
+                of.answer = own;
+        }
+        return make(&of, ret, reterr);
 }
 
 struct findings *findings_free(struct findings *f) {

@@ -302,9 +302,10 @@ bool admission_awaits_unreported(struct recorder *r) {
         size_t n_unclear;
         bool may_report;
 
-        unreported_find(&found, &n_unclear, r->config->rendezvous->env, r->images.began_s - 1);
+        unreported_find(&found, &n_unclear, r->config->rendezvous->env,
+                        r->images.began_s - IMAGES_TICK_S);
         if (r->config->options->attached)
-                unreported_find_heirs(&found, r->images.began_s - 1);
+                unreported_find_heirs(&found, r->images.began_s - IMAGES_TICK_S);
         may_report = admission_awaits_unclear(r, n_unclear);
         for (size_t i = 0; i < found.n; i++) {
                 struct recorder_unreported *s;

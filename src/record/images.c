@@ -22,9 +22,18 @@ enum { LIFE_MAX_ANCESTORS = 64 };
 #define TITLE_MIN_NS 20000000ull
 #define TITLE_MAX_NS 60000000000ull
 
-void images_init(struct images *l, struct trace_writer *w, const struct known_files *names) {
+double images_began_s(double now_s, double target_started_s) {
+        return target_started_s >= 0 ? MIN(now_s, target_started_s) : now_s;
+}
+
+bool images_is_stranger(const struct images *l, double started_s) {
+        return started_s >= 0 && started_s < l->began_s - IMAGES_TICK_S;
+}
+
+void images_init(struct images *l, struct trace_writer *w, const struct known_files *names,
+                 pid_t target) {
         memset(l, 0, sizeof(*l));
-        l->began_s = (double)clock_ns(CLOCK_BOOTTIME) / 1e9;
+        l->began_s = images_began_s((double)clock_ns(CLOCK_BOOTTIME) / 1e9, proc_started_s(target));
         l->writer = w;
         l->names = names;
 }
@@ -60,7 +69,7 @@ static void images_judge_pid(struct images *l, struct image *one) {
                 return;
         one->is_inside = proc_has_other_numbers(one->pid);
         one->started_s = proc_started_s(one->pid);
-        if (one->started_s >= 0 && one->started_s < l->began_s - 1) {
+        if (images_is_stranger(l, one->started_s)) {
                 one->is_foreign = true;
                 if (one->pidfd >= 0)
                         close(TAKE_FD(one->pidfd));
@@ -112,7 +121,7 @@ pid_t images_find_number(const struct images *l, pid_t said_pid, uint32_t parent
         bool is_inside = said_pid == 1 || /* the first of a namespace */
                          map_get(&l->inside, parent, NULL);
 
-        return is_inside ? proc_find_inside(said_pid, l->began_s - 1) : said_pid;
+        return is_inside ? proc_find_inside(said_pid, l->began_s - IMAGES_TICK_S) : said_pid;
 }
 
 /* Two namespaces may use one number: then a thread lives if either says so. */

@@ -106,10 +106,19 @@ struct images {
         const struct known_files *names; /* of allocators; NULL: none */
         size_t n_alive;
         size_t n_vanished; /* gone, and reaped, before they could be watched; images_next_vanished finds them */
-        double began_s; /* when the recording began, since boot */
+        double began_s; /* when the recording began, since boot; images_began_s() */
 };
 
-void images_init(struct images *l, struct trace_writer *w, const struct known_files *names);
+enum { IMAGES_TICK_S = 1 }; /* the kernel tells starts in ticks: less apart is the same time */
+
+/* Seconds since boot. The target is there before its recorder, much earlier on a busy machine or if it is attached to: nothing of the
+ * recording is older than it. target_started_s below 0: unknown. */
+double images_began_s(double now_s, double target_started_s);
+/* Whoever was there before the recording, and has a number that one of its processes says. */
+bool images_is_stranger(const struct images *l, double started_s);
+
+void images_init(struct images *l, struct trace_writer *w, const struct known_files *names,
+                 pid_t target);
 
 /* Our number of a process that was forked and calls itself said_pid; 0: not to be found. */
 pid_t images_find_number(const struct images *l, pid_t said_pid, uint32_t parent);

@@ -518,9 +518,7 @@ void recorder_main(const struct recorder_config *config) {
         if (recorder_open_writer_for(config, &r->writer, &r->trace_fd, &e) < 0)
                 recorder_fail(r, e.text);
         r->clock_hz = counter_hz(r->clock, &config->arena_opened);
-        images_init(&r->images, r->writer, &r->patches);
-        if (config->options->attached) /* who is older than the recording may be its own */
-                r->images.began_s = MIN(r->images.began_s, proc_started_s(config->target));
+        images_init(&r->images, r->writer, &r->patches, config->target);
         modules_init(&r->modules, config->runtime_path);
         snapshots_init(&r->snapshots, config->options->snapshot_every_ns,
                        config->options->snapshot_growth_pct);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -14,6 +15,9 @@
 #include "trace/writer.h"
 
 #define MS 1000000ull
+
+/* So long the end of who was killed is waited for. */
+#define ROOMS_KILL_NS (5000 * MS)
 
 enum {
         ROOMS_READ_NS = 1000 * MS,     /* between two readings of everything */
@@ -84,12 +88,12 @@ static bool is_row_due(const struct rooms_one *one, uint64_t now_ns) {
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-/* Memory of the recorder is the group's where it shares it. */
+/* Memory of the recorder, without the rings, is the group's where it shares it. */
 static uint64_t own_bytes(const struct memory_group *above) {
         const struct memory_roots *roots = memory_roots();
         struct memory_group own;
         char text[8192];
-        uint64_t anon, shmem;
+        uint64_t anon;
 
         if (above->version &&
             (!memory_group_find(getpid(), roots->proc, roots->cgroup, &own) ||
@@ -98,11 +102,63 @@ static uint64_t own_bytes(const struct memory_group *above) {
         if (fs_read_text("/proc/self/status", text, sizeof(text)) <= 0)
                 return ROOM_UNKNOWN;
         anon = memory_field(text, "RssAnon");
-        shmem = memory_field(text, "RssShmem");
-        return anon == ROOM_UNKNOWN || shmem == ROOM_UNKNOWN ? ROOM_UNKNOWN : (anon + shmem) << 10;
+        return anon == ROOM_UNKNOWN ? ROOM_UNKNOWN : anon << 10;
 }
 
-static void read_all(struct rooms_one *one, uint64_t now_ns) {
+void rooms_take_reading(struct rooms_one *one, const struct memory_room *seen, uint64_t now_ns) {
+        uint64_t n_kills = seen->of[ROOM_N_KILLS], n_before = one->read.of[ROOM_N_KILLS];
+
+        /* the kernel counts a kill before it takes the memory */
+        if (one->last_read_ns && n_kills != ROOM_UNKNOWN && n_before != ROOM_UNKNOWN &&
+            n_kills > n_before) {
+                one->before_kill = one->read;
+                one->kill_seen_ns = now_ns;
+        }
+        one->now = one->read = *seen;
+        one->last_read_ns = now_ns;
+        one->read_bytes = seen->of[ROOM_USAGE];
+}
+
+static bool is_kill_fresh(const struct rooms_one *one, uint64_t now_ns) {
+        return one->kill_seen_ns && now_ns < one->kill_seen_ns + ROOMS_KILL_NS;
+}
+
+static bool has_fallen(const struct rooms_one *one) {
+        uint64_t limit = one->now.of[ROOM_LIMIT], usage = one->now.of[ROOM_USAGE];
+
+        return limit != ROOM_UNKNOWN && usage != ROOM_UNKNOWN && one->read_bytes > usage &&
+               one->read_bytes - usage > limit / ROOMS_MOVED_PART;
+}
+
+bool rooms_is_after_kill(const struct rooms_one *one, uint64_t now_ns) {
+        return is_kill_fresh(one, now_ns) || (one->last_read_ns && has_fallen(one));
+}
+
+struct memory_room rooms_before_kill(const struct rooms_one *one, uint64_t now_ns) {
+        if (is_kill_fresh(one, now_ns))
+                return one->before_kill;
+        return one->last_read_ns && has_fallen(one) ? one->read : one->now;
+}
+
+/* Memory that the rings are in: the recorder allocates it, so it is charged where the recorder is. */
+static uint64_t ring_bytes(const struct recorder *r) {
+        struct stat st;
+
+        return r->config->shm && fstat(r->config->shm->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512
+                                                                     : 0;
+}
+
+/* Nothing of silt's counts as the program's shared memory. */
+static void take_own(const struct recorder *r, const struct memory_group *g,
+                     struct memory_room *seen) {
+        uint64_t own = own_bytes(g), rings = ring_bytes(r);
+
+        seen->of[ROOM_SILT] = own == ROOM_UNKNOWN || !own ? own : own + rings;
+        if (own && seen->of[ROOM_SHMEM] != ROOM_UNKNOWN)
+                seen->of[ROOM_SHMEM] -= MIN(rings, seen->of[ROOM_SHMEM]);
+}
+
+static void read_all(struct recorder *r, struct rooms_one *one, uint64_t now_ns) {
         const struct memory_roots *roots = memory_roots();
         struct memory_room seen;
         bool is_near;
@@ -114,10 +170,8 @@ static void read_all(struct rooms_one *one, uint64_t now_ns) {
         }
         if (one->group.version)
                 memory_room_recount(&one->group, roots->proc, &seen);
-        seen.of[ROOM_SILT] = own_bytes(&one->group);
-        one->now = seen;
-        one->last_read_ns = now_ns;
-        one->read_bytes = seen.of[ROOM_USAGE];
+        take_own(r, &one->group, &seen);
+        rooms_take_reading(one, &seen, now_ns);
         is_near = memory_room_left(&seen) < seen.of[ROOM_LIMIT] / ROOMS_NEAR_PART;
         one->next_read_ns = now_ns + (is_near ? ROOMS_NEAR_READ_NS : ROOMS_READ_NS);
 }
@@ -173,14 +227,15 @@ bool rooms_sample(struct recorder *r, uint64_t now_ns) {
                         one->now.of[ROOM_USAGE] = seen.of[ROOM_USAGE];
                 }
                 if (is_read_due(one, now_ns)) {
-                        read_all(one, now_ns);
+                        read_all(r, one, now_ns);
                         is_read = true;
                 }
-                if (!one->is_gone && is_row_due(one, now_ns))
+                /* rows are of what there was; after a kill they go on with what is left */
+                if (!one->is_gone && !rooms_is_after_kill(one, now_ns) && is_row_due(one, now_ns))
                         put_row(r, one, now_ns, TRACE_NO_PROCESS, 0);
         }
         if (!tightest && !rooms->machine.is_gone && now_ns >= rooms->machine.next_read_ns) {
-                read_all(&rooms->machine, now_ns);
+                read_all(r, &rooms->machine, now_ns);
                 is_read = true;
                 if (!rooms->machine.is_gone && is_row_due(&rooms->machine, now_ns))
                         put_row(r, &rooms->machine, now_ns, TRACE_NO_PROCESS, 0);
@@ -252,6 +307,7 @@ void rooms_take_kill(struct recorder *r, const struct image *one) {
         for (size_t i = 0; i < rooms_n(&r->rooms); i++) {
                 struct rooms_one *room = &r->rooms.all[i];
 
+                room->now = rooms_before_kill(room, now_ns);
                 memory_room_recount(&room->group, roots->proc, &room->now);
                 put_row(r, room, now_ns, one->trace_process, TRACE_ROOM_KILL);
         }

@@ -10,6 +10,7 @@
 #include "replay/replay_run.h"
 #include "replay/whatif_rows.h"
 #include "show/opened.h"
+#include "show/process_holders.h"
 
 enum { USUAL_SITES = 5 };
 
@@ -248,6 +249,22 @@ static void whatif_done(struct whatif *w) {
         site_estimates_done(&w->estimates);
 }
 
+/* Unless one is named, the process that held most: a driver such as gcc holds next to nothing itself. */
+static int choose_process(struct whatif *w, const struct request_resolved *x, struct err *reterr) {
+        _cleanup_(query_answer_freep) struct query_answer *all = NULL;
+        struct query_scope scope = x->scope;
+        int r;
+
+        w->process = scope.process;
+        if (w->options->view.request->process || query_view(w->q)->n_processes < 2)
+                return 0;
+        scope.process = QUERY_ALL;
+        r = query_ask(w->q, &scope, &all, reterr);
+        if (r >= 0)
+                w->process = holder_process(w->q, all);
+        return r;
+}
+
 int whatif_print(FILE *out, FILE *picture, struct whatif_options *o, struct err *reterr) {
         struct request_resolved resolved = {0};
         struct whatif w = {.options = o};
@@ -259,13 +276,14 @@ int whatif_print(FILE *out, FILE *picture, struct whatif_options *o, struct err 
         if (r >= 0 && resolved.scope.process == QUERY_ALL && !o->only_estimates)
                 r = err_set(
                         reterr, -EINVAL,
-                        "--process: a replay is of one process: name one, or leave it out for the main one");
+                        "--process: a replay is of one process: name one, or leave it out for the one that held most");
         if (r >= 0) {
                 w.q = t.q;
                 w.names = (struct frame_names){.q = t.q, .names = t.names};
-                w.process = resolved.scope.process;
-                r = gather(&w, o, picture != NULL, reterr);
+                r = choose_process(&w, &resolved, reterr);
         }
+        if (r >= 0)
+                r = gather(&w, o, picture != NULL, reterr);
         opened_end_progress(&t);
         if (r >= 0)
                 opened_say_damage(&t, o->view.path);

@@ -97,6 +97,9 @@ static void print_what(const struct style *s, const struct whatif *w) {
         bool is_paced = w->options->pace == PACE_RECORDED;
 
         query_add_process_name(w->q, w->process, &line);
+        if (query_n_pids(w->q) > 1)
+                str_addf(&line, " (pid %u%s)", query_view(w->q)->processes[w->process].start.pid,
+                         w->options->view.request->process ? "" : ", the process that held most");
         str_addf(&line, ": %s allocations, %s frees and %s reallocations of %u thread%s in %s, ",
                  unit_count(&a, w->ops.n_allocs), unit_count(&b, w->ops.n_frees),
                  unit_count(&c, w->ops.n_reallocs), w->ops.n_threads, unit_s(w->ops.n_threads),

@@ -8,12 +8,15 @@
 #include "show/frame.h"
 
 enum {
-        RESIDENT_MIN_BYTES = 16 << 20,       /* beside blocks; every program has some of it */
+        RESIDENT_MIN_BYTES = 8 << 20,        /* beside blocks; every program has some of it */
         RESIDENT_MIN_MAPPED_BYTES = 4 << 20, /* that it mapped itself: not every program does */
         RESIDENT_MIN_SHARE = 10, /* of the whole, 1 in so many: parts with less are not told */
         RESIDENT_MOST_PCT = 50,  /* of what was mapped: a function with so much is named, */
         RESIDENT_ALL_PCT = 90,   /* and with so much it is nearly all */
 };
+
+/* Blocks and resident memory agree while neither is less than so much of the other. */
+#define RESIDENT_AGREES(a, b) ((a) / 2 * 3 >= (b))
 
 enum resident_part {
         RESIDENT_PART_MAPPED,
@@ -78,29 +81,60 @@ static struct resident resident_of(const struct report *r, uint32_t process) {
         return x;
 }
 
-static uint64_t largest_part(const struct resident *x) {
-        uint64_t most = 0;
-
-        for (unsigned i = 0; i < RESIDENT_N_PARTS; i++)
-                most = MAX(most, x->parts[i]);
-        return most;
-}
-
 /* The highest sample was near the peak that the kernel counted: its parts are those of the peak. */
 static bool is_sampled_well(const struct resident *x) {
         return query_resident_bytes(&x->found) >= x->bytes / 5 * 4;
 }
 
-/* Not where a part of the blocks was not seen: those would be taken for something else. */
-static bool is_told(const struct report *r, const struct resident *x) {
+static bool is_whole(const struct report *r) {
+        return !report_is_windowed(r) && !report_is_filtered(r);
+}
+
+/* Blocks are far from all that was resident. */
+static bool is_mostly_else(const struct report *r, const struct resident *x) {
         uint64_t blocks_bytes = x->parts[RESIDENT_PART_BLOCKS];
 
-        return x->n_samples && !report_is_windowed(r) && !report_is_filtered(r) &&
-               !late_start_is_there(r) && !limits_are_material(r) &&
-               (largest_part(x) > blocks_bytes || !is_sampled_well(x)) &&
-               blocks_bytes < x->bytes / 2 &&
+        return x->n_samples && is_whole(r) && !RESIDENT_AGREES(blocks_bytes, x->bytes) &&
                (x->bytes >= blocks_bytes + RESIDENT_MIN_BYTES ||
                 x->parts[RESIDENT_PART_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
+}
+
+/* Of its child the kernel tells at the end how much was resident at most; other processes may have touched much after their last sample. */
+static bool is_peak_exact(const struct report *r, const struct resident *x) {
+        uint32_t process = query_main_process(r->q);
+        const struct trace_process_info *p = &r->v->processes[process];
+
+        return (x->scope.process == process || r->v->n_processes == 1) && p->has_end &&
+               (p->end.ended == TRACE_ENDED_EXIT || p->end.ended == TRACE_ENDED_SIGNAL ||
+                p->end.ended == TRACE_ENDED_OOM);
+}
+
+/* Of its large blocks, what no look at their pages found touched. */
+static uint64_t untouched_bytes(const struct report *r, const struct resident *x) {
+        _cleanup_free_ struct query_residency *rows = NULL;
+        struct err err = {0};
+        uint64_t bytes = 0;
+        size_t n = 0;
+
+        if (query_residency(r->q, &x->scope, &rows, &n, &err) < 0)
+                return 0;
+        for (size_t i = 0; i < n; i++)
+                bytes += query_residency_slack_bytes(&rows[i]);
+        return bytes;
+}
+
+/* More was requested than ever was resident; not where frees that silt did not see may be the reason. */
+static bool is_mostly_untouched(const struct report *r, const struct resident *x,
+                                uint64_t *ret_untouched_bytes) {
+        uint64_t blocks_bytes = x->parts[RESIDENT_PART_BLOCKS];
+
+        if (!x->n_samples || !is_whole(r) || limits_are_material(r) || query_sample_bytes(r->q) ||
+            RESIDENT_AGREES(x->bytes, blocks_bytes) || blocks_bytes < x->bytes + RESIDENT_MIN_BYTES)
+                return false;
+        *ret_untouched_bytes = MIN(untouched_bytes(r, x), blocks_bytes);
+        if (*ret_untouched_bytes < (blocks_bytes - x->bytes) / 2)
+                *ret_untouched_bytes = 0; /* looks saw little of it */
+        return *ret_untouched_bytes || is_peak_exact(r, x);
 }
 
 uint32_t resident_process(const struct report *r) {
@@ -151,13 +185,21 @@ static void add_part(const struct report *r, const struct resident *x, enum resi
                 str_addf(to, "about %s in its own mappings", t.s);
                 add_mapper(r, x, utf8, to);
                 break;
-        case RESIDENT_PART_BLOCKS: str_addf(to, "at most %s in blocks", t.s); break;
+        case RESIDENT_PART_BLOCKS:
+                str_addf(to,
+                         limits_are_material(r) || late_start_is_there(r)
+                                 ? "%s in blocks that silt saw"
+                                 : "at most %s in blocks",
+                         t.s);
+                break;
         case RESIDENT_PART_FILES: str_addf(to, "%s in files (code, libraries, data)", t.s); break;
         case RESIDENT_PART_REST:
                 str_addf(
                         to,
                         x->scope.process == QUERY_ALL && query_view(r->q)->n_processes > 1
                                 ? "about %s that they share after a fork, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
+                        : late_start_is_there(r)
+                                ? "about %s from before the recording, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
                                 : "about %s whose allocation silt did not see (memory the allocator keeps, stacks, variables)",
                         t.s);
                 break;
@@ -188,12 +230,21 @@ static void add_parts(const struct report *r, const struct resident *x, bool utf
 bool resident_add(const struct report *r, uint32_t process, const char *lead, bool utf8,
                   struct str *to) {
         struct resident x = resident_of(r, process);
-        struct unit_text all;
+        uint64_t never_bytes = 0;
+        struct unit_text all, never;
 
-        if (!is_told(r, &x))
+        if (!is_mostly_else(r, &x) && !is_mostly_untouched(r, &x, &never_bytes))
                 return false;
         str_addf(to, "%s up to %s of memory", lead, unit_bytes(&all, x.bytes));
-        if (is_sampled_well(&x))
+        if (!is_mostly_else(r, &x)) {
+                str_addf(to, ", although its blocks were %s: ",
+                         unit_bytes(&all, x.parts[RESIDENT_PART_BLOCKS]));
+                if (never_bytes)
+                        str_addf(to, "%s of them were never touched",
+                                 unit_bytes(&never, never_bytes));
+                else
+                        str_add(to, "most of them were not resident");
+        } else if (is_sampled_well(&x))
                 add_parts(r, &x, utf8, to);
         else
                 str_addf(
@@ -230,6 +281,6 @@ void resident_put(struct json *j, const struct report *r) {
         else
                 json_null(j);
         json_key(j, "is_mostly_blocks");
-        json_bool(j, !is_told(r, &x));
+        json_bool(j, !is_mostly_else(r, &x));
         json_end(j);
 }

@@ -132,6 +132,26 @@ int main(void) {
 }
 """
 
+RESERVED = HEAD + """
+__attribute__((noinline)) char *reserve(size_t n) { char *p = malloc(n); __asm__ volatile(""); return p; }
+int main(void) {
+        char *p = reserve(600L * MIB);
+        memset(p, 1, 24 * MIB);
+        blocks(12);
+        say();
+        return p == NULL;
+}
+"""
+
+HALF = HEAD + """
+int main(void) {
+        blocks(30);
+        for (int i = 0; i < 7; i++) { parse(i); expand(i); optimise(i); emit(i); }
+        say();
+        return 0;
+}
+"""
+
 FILES = HEAD + """
 int main(int argc, char **argv) {
         char path[4096];
@@ -162,7 +182,8 @@ def record(t, name, source):
     got, why = t.silt.report(path + ".silt", "--by", "mapped")
     assert got, why
     headline = " ".join(got["headline"].split())
-    assert got["resident"]["mapped_bytes"] + got["resident"]["blocks_bytes"] <= got["resident"]["peak_bytes"], got["resident"]
+    resident = got["resident"]
+    assert resident["mapped_bytes"] <= max(resident["peak_bytes"] - resident["blocks_bytes"], 0), resident
     return path + ".silt", got, headline, mine, everything
 
 
@@ -237,6 +258,20 @@ def test_untouched_pages_are_not_resident(t):
     assert mapped(got) == 300 * MIB and mine < MIB, (mapped(got), mine)
     assert got["resident"]["largest_part"] == "blocks" and got["resident"]["peak_bytes"] < 1.2 * everything, (got["resident"], everything)
     assert "300.0 MiB" not in headline and "own mappings" not in headline, headline
+
+
+def test_blocks_that_were_never_touched(t):
+    """Resident memory comes first, and how much more was requested; the kernel told at the end what was resident at most."""
+    _, got, headline, _, everything = record(t, "reserved", RESERVED)
+    assert got["totals"]["peak_live_bytes"] >= 600 * MIB and near(got["resident"]["peak_bytes"], everything, 0.1), (got["resident"], everything)
+    assert re.search(r"and used up to [34]\d\.\d MiB of memory, although its blocks were 61\d\.\d MiB: ", headline), headline
+
+
+def test_blocks_are_the_largest_part_and_not_most_of_it(t):
+    """30 MiB of blocks, and 28 that the program mapped: the two are far apart, whichever is larger."""
+    _, got, headline, _, _ = record(t, "half", HALF)
+    assert got["resident"]["largest_part"] == "blocks" and not got["resident"]["is_mostly_blocks"], got["resident"]
+    assert re.search(r"used up to [56]\d\.\d MiB of memory: at most 29\.\d MiB in blocks and about 2\d\.\d MiB in its own mappings", headline), headline
 
 
 def test_files_are_no_memory_of_its_own(t):

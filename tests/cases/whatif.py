@@ -159,6 +159,21 @@ def test_replay_of_forked_children(t):
     assert answer["replayed"]["inherited_blocks"] > 2000
 
 
+def test_the_process_that_held_most(t):
+    """A driver that holds next to nothing starts the one that does the work."""
+    need_replay(t)
+    trace = t.path("t.silt")
+    assert t.silt.record(trace, ["/bin/sh", "-c", "/usr/bin/perl -e '@a = map { q(x) x $_ } 1..3000'; true"]).code == 0
+    report, why = t.silt.report(trace)
+    assert report, why
+    most = max(report["processes"], key=lambda p: p["totals"]["peak_live_bytes"])
+    assert most["pid"] != report["pid"], report["processes"]
+    r = t.silt.command("whatif", trace, "--json", "--allocator", "glibc")
+    assert r.code == 0 and json.loads(r.text)["pid"] == most["pid"], r.text[:500] + r.errors
+    r = t.silt.command("whatif", trace, "--allocator", "glibc")
+    assert f"perl (pid {most['pid']}, the process that held most): " in " ".join(r.text.split()), r.text
+
+
 def test_settings(t):
     trace = t.path("t.silt")
     assert t.silt.record(trace, [shapes(t), "vectors"]).code == 0
