@@ -327,3 +327,15 @@ def test_fractions_of_go_are_cut_off(t):
     got = report(t, path)["totals"]
     assert (got["end_live_blocks"], got["end_live_bytes"]) == scaled(3, 2600), got
     assert (got["allocations"], got["bytes_allocated"]) == scaled(5, 4300), got
+
+
+def test_profiles_of_goroutines_are_refused_by_name(t):
+    r = t.silt.command("report", dump(t, "goroutines.txt", "goroutine profile: total 1\n1 @ 0x10 0x20\n#\t0x10\tmain.f+0x1\t/m.go:4\n"))
+    assert r.code == 2 and "a profile of Go in text" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_ltrace_says_what_it_does_not_show(t):
+    log = "server->malloc(100) = 0x38e0e2a0\n"
+    for more, is_said in (('server->strdup("abc") = 0x38e0e310\n', True), ("server->strlen(0x38e0e310) = 3\n", False)):
+        words = " ".join(t.silt.command("report", dump(t, "lt.log", log + more)).text.split())
+        assert ("Blocks of strdup and other functions that allocate inside the C library are missing" in words) == is_said, words
