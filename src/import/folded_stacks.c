@@ -67,6 +67,17 @@ static int put_path(struct import_trace *t, const struct import_input *in, char 
         return r < 0 ? import_input_refuse(in, reterr, "weights do not fit into 64 bits") : 0;
 }
 
+/* "goroutine profile: total 7": counts by call path in another form. */
+static bool is_of_go(const char *line) {
+        static const char *const marks[] = {"goroutine profile: total ",
+                                            "threadcreate profile: total "};
+
+        for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+                if (strncmp(line, marks[i], strlen(marks[i])) == 0)
+                        return true;
+        return false;
+}
+
 static int read_folded(struct import_input *in, struct import_trace *t, struct err *reterr) {
         uint64_t weight, sum = 0;
         char *line, *end;
@@ -84,6 +95,10 @@ static int read_folded(struct import_input *in, struct import_trace *t, struct e
                 if (line[0] == '#' || line[0] == '\0')
                         continue;
                 end = find_weight(line, &weight);
+                if (in->n_lines == 1 && is_of_go(line))
+                        return import_input_refuse(
+                                in, reterr,
+                                "a profile of Go in text (debug=1) that is not of the heap: write it without debug=1");
                 if (!end)
                         return import_input_refuse(in, reterr, "'%.40s' ends with no weight", line);
                 *end = '\0';

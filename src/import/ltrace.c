@@ -77,7 +77,7 @@ struct ltrace {
         struct import_trace *t;
         struct err *reterr;
         uint64_t now_ns, first_ns, day_ns, last_of_day_ns;
-        bool has_times, lacks_times, has_first, has_aligned;
+        bool has_times, lacks_times, has_first, has_aligned, has_inside;
         VEC(struct ltrace_thread) threads;
         struct map thread_of; /* pid → index */
 };
@@ -342,6 +342,19 @@ static int take_end(struct ltrace *l, const char *rest) {
         return 0;
 }
 
+/* Calls of the C library that allocate without a line of their own: how much is not said. */
+static bool allocates_inside(const char *call) {
+        static const char *const names[] = {"strdup",    "strndup", "__strdup",
+                                            "__strndup", "wcsdup",  "asprintf",
+                                            "vasprintf", "getline", "getdelim"};
+        size_t n = strcspn(call, "@(");
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strlen(names[i]) == n && memcmp(names[i], call, n) == 0)
+                        return true;
+        return false;
+}
+
 static int take_line(struct ltrace *l, const char *line) {
         struct ltrace_thread *t;
         struct line_head h;
@@ -360,6 +373,7 @@ static int take_line(struct ltrace *l, const char *line) {
                 return take_resumed(l, t, h.rest);
         at = h.rest;
         l->has_aligned |= strncmp(at, "posix_memalign", 14) == 0;
+        l->has_inside |= allocates_inside(at);
         if (!take_call(&at, &c))
                 return 0;
         r = stack_of(l, &h, &c.stack);
@@ -377,6 +391,10 @@ static void tell(struct ltrace *l) {
                 import_trace_limit(l->t,
                                    "It has no times, and events are shown a microsecond apart: "
                                    "record with ltrace -ttt");
+        if (l->has_inside)
+                import_trace_limit(
+                        l->t,
+                        "Blocks of strdup and other functions that allocate inside the C library are missing: ltrace does not show their sizes");
         if (l->has_aligned)
                 import_trace_limit(
                         l->t,

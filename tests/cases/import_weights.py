@@ -357,3 +357,15 @@ def test_top_and_metrics_tell_only_what_is_known(t):
     for command in (("top", "--batch"), ("metrics",), ("push", "--to", "http://127.0.0.1:1/")):
         r = t.silt.command(*command, folded)
         assert r.code == 2 and r.errors.count("\n") == 1 and "is not a profile of memory" in r.errors and not r.text, r
+
+
+def test_profiles_of_goroutines_are_refused_by_name(t):
+    r = t.silt.command("report", dump(t, "goroutines.txt", "goroutine profile: total 1\n1 @ 0x10 0x20\n#\t0x10\tmain.f+0x1\t/m.go:4\n"))
+    assert r.code == 2 and "a profile of Go in text" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_ltrace_says_what_it_does_not_show(t):
+    log = "server->malloc(100) = 0x38e0e2a0\n"
+    for more, is_said in (('server->strdup("abc") = 0x38e0e310\n', True), ("server->strlen(0x38e0e310) = 3\n", False)):
+        words = " ".join(t.silt.command("report", dump(t, "lt.log", log + more)).text.split())
+        assert ("Blocks of strdup and other functions that allocate inside the C library are missing" in words) == is_said, words
