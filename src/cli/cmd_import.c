@@ -16,6 +16,7 @@
 struct import_command {
         VEC(const char *) paths;
         const char *output;
+        struct import_options options;
         bool force;
 };
 
@@ -38,6 +39,7 @@ static bool parse(int argc, char **argv, struct import_command *c, int *ret_exit
                 case CLI_OPERAND: vec_push(&c->paths, p.value); break;
                 case IMPORT_OUTPUT: c->output = p.value; break;
                 case IMPORT_FORCE: c->force = true; break;
+                case IMPORT_SAMPLE_TYPE: c->options.sample_type = p.value; break;
                 default: break;
                 }
         }
@@ -81,7 +83,8 @@ int cmd_import(int argc, char **argv) {
         r = product_begin(&stream, &product, &err);
         if (r >= 0)
                 r = product_end(&stream,
-                                imported_files(c.paths.items, c.paths.n, stream.fd, &told, &err),
+                                imported_files(c.paths.items, c.paths.n, &c.options, stream.fd,
+                                               &told, &err),
                                 &err);
         if (r >= 0)
                 tell(&c, &told);

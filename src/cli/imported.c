@@ -27,14 +27,14 @@ static bool is_last(const struct stat *st) {
                st->st_mtim.tv_nsec == last.changed.tv_nsec;
 }
 
-int imported_files(const char *const *paths, size_t n_paths, int fd, struct import_told *ret,
-                   struct err *reterr) {
+int imported_files(const char *const *paths, size_t n_paths, const struct import_options *options,
+                   int fd, struct import_told *ret, struct err *reterr) {
         struct opened_progress progress;
         int r;
 
         opened_progress_begin(&progress);
         import_set_progress(opened_progress_draw, &progress);
-        r = import_files(paths, n_paths, fd, ret, reterr);
+        r = import_files(paths, n_paths, options, fd, ret, reterr);
         import_set_progress(NULL, NULL);
         opened_progress_end(&progress);
         return r;
@@ -52,7 +52,7 @@ static int make_trace(int fd, const char *path, struct err *reterr) {
         made = fs_open_nameless();
         if (made < 0)
                 return err_set_errno(reterr, made, "cannot make a trace of '%s'", path);
-        r = imported_files(paths, 1, made, NULL, reterr);
+        r = imported_files(paths, 1, NULL, made, NULL, reterr);
         if (r < 0) {
                 close(made);
                 return r == -ENOENT ? -EINVAL : r;

@@ -88,6 +88,15 @@ static int refuse_unknown(const char *path, int fd, struct err *reterr) {
         return -EINVAL;
 }
 
+static int check_type(const char *path, const struct import_trace *t, const struct import_format *f,
+                      struct err *reterr) {
+        if (!import_trace_sample_type(t)[0] || f->has_types)
+                return 0;
+        return err_set(reterr, -EINVAL,
+                       "'%s' is %s, which has no sample types: leave out --sample-type", path,
+                       f->title);
+}
+
 static int read_file(const char *path, struct import_trace *t, const struct import_format **format,
                      struct err *reterr) {
         const struct import_format *f = NULL;
@@ -111,6 +120,8 @@ static int read_file(const char *path, struct import_trace *t, const struct impo
                 r = err_set(reterr, -EINVAL,
                             "'%s' is %s, which is a recording of its own: import them one by one",
                             path, f->title);
+        if (r >= 0)
+                r = check_type(path, t, f, reterr);
         if (r >= 0)
                 r = f->read(&in, t, reterr);
         if (r >= 0 && in.is_cut && import_trace_is_begun(t))
@@ -136,12 +147,14 @@ static void tell_limits(struct import_trace *t, const struct import_format *f) {
         str_done(&text);
 }
 
-int import_files(const char *const *paths, size_t n_paths, int fd, struct import_told *ret,
-                 struct err *reterr) {
+int import_files(const char *const *paths, size_t n_paths, const struct import_options *options,
+                 int fd, struct import_told *ret, struct err *reterr) {
         struct import_trace *t = import_trace_new(fd, n_paths);
         const struct import_format *format = NULL;
         int r = 0;
 
+        if (options)
+                import_trace_choose_type(t, options->sample_type);
         for (size_t i = 0; i < n_paths && r >= 0; i++)
                 r = read_file(paths[i], t, &format, reterr);
         if (r >= 0) {

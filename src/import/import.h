@@ -12,6 +12,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct import_options {
+        /* What to read of files that count several things; NULL: what they put first. */
+        const char *sample_type;
+};
+
 struct import_told {
         const char *title;  /* "a heaptrack recording"; a constant */
         uint64_t n_events;  /* 0: totals alone */
@@ -19,10 +24,10 @@ struct import_told {
         uint64_t n_stacks;
 };
 
-/* Reads all of paths, which are of one format, into the empty file fd. Several are moments of one program, in the order given. ret
- * may be NULL. */
-int import_files(const char *const *paths, size_t n_paths, int fd, struct import_told *ret,
-                 struct err *reterr);
+/* Reads all of paths, which are of one format, into the empty file fd. Several are moments of one program, in the order given. options
+ * and ret may be NULL. */
+int import_files(const char *const *paths, size_t n_paths, const struct import_options *options,
+                 int fd, struct import_told *ret, struct err *reterr);
 
 /* Called now and then while files are read, with how much of the file at hand; for all from now on. NULL: nobody. */
 typedef bool (*import_progress_fn)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);

@@ -16,6 +16,7 @@ struct import_format {
         /* What files of it do not know, to follow "it has ": "no threads, no sizes of blocks"; "" nothing is missing. */
         const char *lacks;
         bool is_dump;        /* one moment: several files make a timeline */
+        bool has_types;      /* counts several things, of which import_trace_sample_type is read */
         bool ends_with_line; /* every whole file ends with the end of a line */
         /* By the first bytes, unpacked: at most IMPORT_HEAD_BYTES, all of the file where it is shorter. */
         bool (*matches)(const uint8_t *head, size_t n);

@@ -60,6 +60,7 @@ struct import_trace {
         enum trace_ended ended;
         int32_t status;
         struct str limits;
+        const char *sample_type; /* borrowed */
         struct kept_files *kept;
 };
 
@@ -118,6 +119,14 @@ uint64_t import_trace_n_events(const struct import_trace *t) {
 
 uint64_t import_trace_n_stacks(const struct import_trace *t) {
         return t->n_stacks;
+}
+
+void import_trace_choose_type(struct import_trace *t, const char *name) {
+        t->sample_type = name;
+}
+
+const char *import_trace_sample_type(const struct import_trace *t) {
+        return t->sample_type ? t->sample_type : "";
 }
 
 size_t import_trace_n_files(const struct import_trace *t) {

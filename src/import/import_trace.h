@@ -37,6 +37,8 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
 bool import_trace_is_begun(const struct import_trace *t);
 bool import_trace_lacks_traffic(const struct import_trace *t); /* as it was begun */
 size_t import_trace_n_files(const struct import_trace *t);     /* that are read into it */
+/* What is to be read of files that count several things, by its name; "": what they put first. */
+const char *import_trace_sample_type(const struct import_trace *t);
 /* As the first file said; 0: unknown. */
 uint64_t import_trace_started_unix_ns(const struct import_trace *t);
 
@@ -126,6 +128,7 @@ void import_trace_end(struct import_trace *t, uint64_t end_ns, enum trace_ended 
 
 /* fd is an empty file, borrowed. */
 struct import_trace *import_trace_new(int fd, size_t n_files);
+void import_trace_choose_type(struct import_trace *t, const char *name); /* borrowed; NULL: none */
 /* What limits the figures, as one note: the first sentence, and those of import_trace_limit. */
 void import_trace_tell_limits(struct import_trace *t, const char *first);
 /* Everything into the file, with names. */

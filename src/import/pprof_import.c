@@ -11,11 +11,13 @@
 #include "base/arena.h"
 #include "base/macros.h"
 #include "base/map.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "import/build_id.h"
 #include "import/import_format.h"
 #include "import/import_maps.h"
+#include "import/pprof_types.h"
 #include "import/protobuf_reader.h"
 
 enum {
@@ -24,6 +26,7 @@ enum {
         PPROF_MAX_FRAMES = 65536,
         PPROF_MAX_TYPES = 64,
         PPROF_MAX_TYPE_BYTES = 48,
+        PPROF_MAX_LABELS = 8, /* that are told */
 };
 
 #define PPROF_SECOND_NS 1000000000ull
@@ -41,19 +44,11 @@ enum {
         PROFILE_PERIOD_TYPE = 11,
         PROFILE_PERIOD = 12,
         PROFILE_COMMENT = 13,
+        PROFILE_DEFAULT_TYPE = 14,
         PROFILE_MAX_FIELD = 15,
 };
 
-/* What silt knows of the values of a sample. */
-enum pprof_value {
-        VALUE_N_ALLOCS,
-        VALUE_ALLOC_BYTES,
-        VALUE_N_LIVE,
-        VALUE_LIVE_BYTES,
-        N_VALUES,
-};
-
-struct pprof_type {
+struct pprof_type_numbers {
         uint64_t type, unit; /* texts */
 };
 
@@ -77,7 +72,7 @@ struct pprof_location {
 
 struct pprof_path {
         uint32_t stack;
-        uint64_t values[N_VALUES];
+        uint64_t values[N_PPROF_VALUES];
 };
 
 struct pprof_in {
@@ -86,21 +81,20 @@ struct pprof_in {
         struct err *err;
         struct arena *arena;
         bytes_buf bytes;
-        VEC(struct pprof_type) types;
+        VEC(struct pprof_type_numbers) types;
+        VEC(struct pprof_type) type_names;
         VEC(struct pprof_text) texts;
         VEC(struct pprof_mapping) mappings;
         VEC(struct pprof_function) functions;
         VEC(struct pprof_location) locations;
         VEC(uint64_t) comments;
+        VEC(uint64_t) labels;                            /* texts of their keys, each once */
         struct map mapping_of, function_of, location_of; /* id → index */
-        struct pprof_type period_type;
-        uint64_t period, time_ns, duration_ns;
+        struct pprof_type_numbers period_type;
+        uint64_t period, time_ns, duration_ns, default_type;
         struct import_maps maps;
-        bool lacks_blocks;
-        enum trace_unit unit;
-        const char *weight;     /* what is counted, if it is not memory; NULL: it is */
-        int place_of[N_VALUES]; /* in a sample; -1: it has none */
-        VEC(uint64_t) ids;      /* of one sample */
+        struct pprof_values v;
+        VEC(uint64_t) ids; /* of one sample */
         VEC(uint64_t) values;
         VEC(struct import_function) lines;
         VEC(struct pprof_path) paths;
@@ -141,11 +135,11 @@ static int take_numbers(struct pprof_in *p, struct bytes_reader m, uint64_t *val
         return r < 0 ? refuse_damage(p, &m) : 0;
 }
 
-static int take_type(struct pprof_in *p, struct bytes_reader m, struct pprof_type *ret) {
+static int take_type(struct pprof_in *p, struct bytes_reader m, struct pprof_type_numbers *ret) {
         uint64_t v[2] = {0};
         int r = take_numbers(p, m, v, ARRAY_SIZE(v));
 
-        *ret = (struct pprof_type){v[0], v[1]};
+        *ret = (struct pprof_type_numbers){v[0], v[1]};
         return r;
 }
 
@@ -181,7 +175,7 @@ static int take_location(struct pprof_in *p, struct bytes_reader m) {
 }
 
 static int take_message(struct pprof_in *p, const struct protobuf_field *f) {
-        struct pprof_type type;
+        struct pprof_type_numbers type;
         int r = 0;
 
         switch (f->number) {
@@ -217,6 +211,8 @@ static int take_field(struct pprof_in *p, struct protobuf_field *f) {
                 p->duration_ns = f->value;
         else if (f->number == PROFILE_PERIOD)
                 p->period = f->value;
+        else if (f->number == PROFILE_DEFAULT_TYPE)
+                p->default_type = f->value;
         return 0;
 }
 
@@ -230,68 +226,6 @@ static int collect(struct pprof_in *p) {
         if (taken < 0)
                 return taken;
         return r < 0 ? refuse_damage(p, &m) : 0;
-}
-
-/* ---- what its numbers mean --------------------------------------------------------------------- */
-
-static const struct {
-        const char *type;
-        enum pprof_value value;
-} known_types[] = {
-        {"alloc_objects", VALUE_N_ALLOCS}, {"alloc_space", VALUE_ALLOC_BYTES},
-        {"inuse_objects", VALUE_N_LIVE},   {"inuse_space", VALUE_LIVE_BYTES},
-        {"objects", VALUE_N_LIVE},         {"space", VALUE_LIVE_BYTES},
-};
-
-static bool has_allocs(const struct pprof_in *p) {
-        return p->place_of[VALUE_N_ALLOCS] >= 0 && p->place_of[VALUE_ALLOC_BYTES] >= 0;
-}
-
-static bool has_live(const struct pprof_in *p) {
-        return p->place_of[VALUE_N_LIVE] >= 0 && p->place_of[VALUE_LIVE_BYTES] >= 0;
-}
-
-/* Profiles of other things, or of bytes without blocks: the last of their values, as pprof itself shows first. */
-static void choose_weight(struct pprof_in *p) {
-        const struct pprof_type *t = &p->types.items[p->types.n - 1];
-        const char *unit = text_of(p, t->unit), *type = text_of(p, t->type);
-        char text[200];
-
-        p->lacks_blocks = true;
-        if (p->place_of[VALUE_LIVE_BYTES] >= 0) {
-                p->place_of[VALUE_N_ALLOCS] = p->place_of[VALUE_ALLOC_BYTES] = -1;
-                return;
-        }
-        p->place_of[VALUE_N_LIVE] = -1;
-        if (p->place_of[VALUE_ALLOC_BYTES] >= 0)
-                return;
-        p->place_of[VALUE_ALLOC_BYTES] = (int)p->types.n - 1;
-        p->unit = strcmp(unit, "nanoseconds") == 0 ? TRACE_UNIT_NS
-                  : strcmp(unit, "bytes") == 0     ? TRACE_UNIT_BYTES
-                  : strcmp(type, "samples") == 0   ? TRACE_UNIT_SAMPLES
-                                                   : TRACE_UNIT_OTHER;
-        snprintf(text, sizeof(text), "Figures are its %.40s in %.40s", type, unit);
-        p->weight = arena_strdup(p->arena, text);
-}
-
-static int find_values(struct pprof_in *p) {
-        int r = 0;
-
-        for (size_t v = 0; v < N_VALUES; v++)
-                p->place_of[v] = -1;
-        for (size_t i = 0; i < p->types.n; i++) {
-                const char *type = text_of(p, p->types.items[i].type);
-
-                for (size_t k = 0; k < ARRAY_SIZE(known_types); k++)
-                        if (strcmp(known_types[k].type, type) == 0 &&
-                            p->place_of[known_types[k].value] < 0)
-                                p->place_of[known_types[k].value] = (int)i;
-        }
-        if (p->types.n == 0)
-                r = err_set(p->err, -EINVAL, "'%s' does not say what it counts", p->in->path);
-        else if (!has_allocs(p) && !has_live(p))
-                choose_weight(p);
-        return r;
 }
 
 /* ---- places in code ---------------------------------------------------------------------------- */
@@ -398,20 +332,33 @@ static int add_values(struct pprof_in *p, uint32_t stack, const uint8_t *at) {
 
         if (is_new)
                 vec_push(&p->paths, (struct pprof_path){.stack = stack});
-        for (size_t v = 0; v < N_VALUES; v++) {
-                uint64_t *sum = &p->paths.items[idx].values[v];
+        for (size_t v = 0; v < N_PPROF_VALUES; v++) {
+                uint64_t *sum = &p->paths.items[idx].values[v], n;
 
-                if (p->place_of[v] < 0)
+                if (p->v.place_of[v] < 0)
                         continue;
-                if ((int64_t)p->values.items[p->place_of[v]] < 0)
+                n = p->values.items[p->v.place_of[v]];
+                if ((int64_t)n < 0)
                         return refuse(
                                 p, at,
                                 "a sample is below 0: it is the difference of two profiles, read these");
-                *sum += p->values.items[p->place_of[v]];
-                if (*sum > INT64_MAX)
+                if (__builtin_mul_overflow(n, p->v.scale_of[v], &n) ||
+                    __builtin_add_overflow(*sum, n, sum) || *sum > INT64_MAX)
                         return refuse(p, at, "the samples of a call path add up to too much");
         }
         return 0;
+}
+
+static int take_label(struct pprof_in *p, struct bytes_reader m) {
+        uint64_t key = 0;
+        int r = take_numbers(p, m, &key, 1);
+
+        for (size_t i = 0; i < p->labels.n; i++)
+                if (p->labels.items[i] == key)
+                        return r;
+        if (p->labels.n < PPROF_MAX_LABELS)
+                vec_push(&p->labels, key);
+        return r;
 }
 
 static int take_sample(struct pprof_in *p, struct bytes_reader m) {
@@ -428,6 +375,8 @@ static int take_sample(struct pprof_in *p, struct bytes_reader m) {
                         vec_push(&p->ids, v);
                 while (f.number == 2 && protobuf_number(&f, &v))
                         vec_push(&p->values, v);
+                if (f.number == 3 && f.type == PROTOBUF_BYTES && take_label(p, f.bytes) < 0)
+                        return -EINVAL;
                 if (f.bytes.bad)
                         return refuse_damage(p, &f.bytes);
         }
@@ -459,12 +408,12 @@ struct pprof_misfits {
 
 /* Estimates of samples need not fit together. What is in use is kept: it is what profiles are read for. */
 static struct import_total total_of(const uint64_t *v, struct pprof_misfits *misfits) {
-        uint64_t n_allocs = MAX(v[VALUE_N_ALLOCS], v[VALUE_N_LIVE]);
-        uint64_t bytes = MAX(v[VALUE_ALLOC_BYTES], v[VALUE_LIVE_BYTES]);
-        struct import_total t = {n_allocs, bytes, n_allocs - v[VALUE_N_LIVE],
-                                 bytes - v[VALUE_LIVE_BYTES]};
+        uint64_t n_allocs = MAX(v[PPROF_N_ALLOCS], v[PPROF_N_LIVE]);
+        uint64_t bytes = MAX(v[PPROF_ALLOC_BYTES], v[PPROF_LIVE_BYTES]);
+        struct import_total t = {n_allocs, bytes, n_allocs - v[PPROF_N_LIVE],
+                                 bytes - v[PPROF_LIVE_BYTES]};
 
-        misfits->n_paths += n_allocs > v[VALUE_N_ALLOCS] || bytes > v[VALUE_ALLOC_BYTES];
+        misfits->n_paths += n_allocs > v[PPROF_N_ALLOCS] || bytes > v[PPROF_ALLOC_BYTES];
         if ((t.free_bytes && !t.n_frees) || (t.alloc_bytes && !t.n_allocs)) {
                 t.n_allocs++, t.n_frees += t.free_bytes > 0;
                 misfits->n_bytes_alone++;
@@ -490,33 +439,45 @@ static int put_path(struct pprof_in *p, const struct pprof_path *path,
         const uint64_t *v = path->values;
         struct import_total t;
 
-        if (p->lacks_blocks && p->place_of[VALUE_LIVE_BYTES] >= 0)
-                return import_trace_live(p->trace, path->stack, v[VALUE_LIVE_BYTES] > 0,
-                                         v[VALUE_LIVE_BYTES]);
-        if (p->lacks_blocks)
+        if (p->v.lacks_blocks && p->v.place_of[PPROF_LIVE_BYTES] >= 0)
+                return import_trace_live(p->trace, path->stack, v[PPROF_LIVE_BYTES] > 0,
+                                         v[PPROF_LIVE_BYTES]);
+        if (p->v.lacks_blocks)
                 return import_trace_total(p->trace, path->stack,
-                                          &(struct import_total){v[VALUE_ALLOC_BYTES] > 0,
-                                                                 v[VALUE_ALLOC_BYTES], 0, 0});
-        if (!has_allocs(p)) {
-                misfits->n_bytes_alone += v[VALUE_LIVE_BYTES] && !v[VALUE_N_LIVE];
+                                          &(struct import_total){v[PPROF_ALLOC_BYTES] > 0,
+                                                                 v[PPROF_ALLOC_BYTES], 0, 0});
+        if (!pprof_values_has_allocs(&p->v)) {
+                misfits->n_bytes_alone += v[PPROF_LIVE_BYTES] && !v[PPROF_N_LIVE];
                 return import_trace_live(p->trace, path->stack,
-                                         v[VALUE_LIVE_BYTES] ? MAX(v[VALUE_N_LIVE], (uint64_t)1)
-                                                             : v[VALUE_N_LIVE],
-                                         v[VALUE_LIVE_BYTES]);
+                                         v[PPROF_LIVE_BYTES] ? MAX(v[PPROF_N_LIVE], (uint64_t)1)
+                                                             : v[PPROF_N_LIVE],
+                                         v[PPROF_LIVE_BYTES]);
         }
         t = total_of(v, misfits);
-        if (!has_live(p))
+        if (!pprof_values_has_live(&p->v))
                 t.n_frees = t.free_bytes = 0;
         return import_trace_total(p->trace, path->stack, &t);
+}
+
+static void tell_labels(struct pprof_in *p) {
+        struct str names = {0};
+
+        for (size_t i = 0; i < p->labels.n; i++)
+                str_addf(&names, "%s%.40s", i ? ", " : "Labels of its samples are left out: ",
+                         text_of(p, p->labels.items[i]));
+        if (p->labels.n == PPROF_MAX_LABELS)
+                str_addf(&names, " and others");
+        if (p->labels.n)
+                import_trace_limit(p->trace, str_text(&names));
+        str_done(&names);
 }
 
 static void tell_limits(struct pprof_in *p, const struct pprof_misfits *misfits) {
         struct unit_text size;
         char text[200];
 
-        if (p->weight)
-                import_trace_limit(p->trace, p->weight);
-        else if (!has_live(p) && p->place_of[VALUE_LIVE_BYTES] < 0)
+        pprof_values_tell(&p->v, p->type_names.items, p->type_names.n, p->trace);
+        if (!p->v.is_weight && !pprof_values_has_live(&p->v) && p->v.place_of[PPROF_LIVE_BYTES] < 0)
                 import_trace_limit(
                         p->trace,
                         "It does not say what is in use: all that was allocated counts as live");
@@ -525,6 +486,7 @@ static void tell_limits(struct pprof_in *p, const struct pprof_misfits *misfits)
                          unit_bytes(&size, p->period));
                 import_trace_limit(p->trace, text);
         }
+        tell_labels(p);
         tell_misfits(p, misfits);
 }
 
@@ -577,8 +539,13 @@ static int put_profile(struct pprof_in *p) {
 static int read_parts(struct pprof_in *p) {
         int r = collect(p);
 
+        for (size_t i = 0; i < p->types.n && r >= 0; i++)
+                vec_push(&p->type_names, (struct pprof_type){text_of(p, p->types.items[i].type),
+                                                             text_of(p, p->types.items[i].unit)});
         if (r >= 0)
-                r = find_values(p);
+                r = pprof_values_choose(&p->v, p->type_names.items, p->type_names.n,
+                                        import_trace_sample_type(p->trace),
+                                        text_of(p, p->default_type), p->in->path, p->err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < p->mappings.n; i++) {
@@ -592,11 +559,11 @@ static int read_parts(struct pprof_in *p) {
                                                       .has_no_time = lacks_time(p),
                                                       .has_no_peak =
                                                               import_trace_n_files(p->trace) == 1 &&
-                                                              p->unit == TRACE_UNIT_BYTES,
-                                                      .has_no_blocks = p->lacks_blocks,
+                                                              p->v.unit == TRACE_UNIT_BYTES,
+                                                      .has_no_blocks = p->v.lacks_blocks,
                                                       .has_no_traffic =
-                                                              p->place_of[VALUE_ALLOC_BYTES] < 0,
-                                                      .unit = p->unit,
+                                                              p->v.place_of[PPROF_ALLOC_BYTES] < 0,
+                                                      .unit = p->v.unit,
                                                       .command = command_of(p),
                                                       .started_unix_ns = started_unix_ns(p)},
                                p->err);
@@ -618,11 +585,13 @@ static int read_profile(struct import_input *in, struct import_trace *t, struct 
         map_done(&p.location_of);
         map_done(&p.path_of);
         vec_free(&p.types);
+        vec_free(&p.type_names);
         vec_free(&p.texts);
         vec_free(&p.mappings);
         vec_free(&p.functions);
         vec_free(&p.locations);
         vec_free(&p.comments);
+        vec_free(&p.labels);
         vec_free(&p.ids);
         vec_free(&p.values);
         vec_free(&p.lines);
@@ -673,6 +642,7 @@ const struct import_format import_pprof = {
         .title = "a pprof profile",
         .lacks = "sums by call path, but no single blocks and no threads",
         .is_dump = true,
+        .has_types = true,
         .matches = matches,
         .read = read_profile,
 };

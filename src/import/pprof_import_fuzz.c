@@ -2,7 +2,7 @@
 /* Any bytes as a profile of pprof.
  *
  * seeds: src/import/pprof_import_seeds
- * covers: src/import/pprof_import.c src/import/protobuf_reader.c */
+ * covers: src/import/pprof_import.c src/import/pprof_types.c src/import/protobuf_reader.c */
 #include "import/testing/import_fuzzing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -27,7 +27,7 @@ static const struct seed {
         {{"inuse_objects", "inuse_space"}, {"count", "bytes"}, {{1, 8}, {0, 16}}, true, true},
         {{"alloc_objects", "alloc_space"}, {"count", "bytes"}, {{1, 8}, {2, 16}}, false, true},
         {{"space"}, {"bytes"}, {{8}, {16}}, false, true},
-        {{"alloc_space"}, {"bytes"}, {{8}, {16}}, false, true},
+        {{"alloc_space"}, {"megabytes"}, {{8}, {16}}, false, true},
         {{"samples", "cpu"}, {"count", "nanoseconds"}, {{1, 10000000}, {2, 20000000}}, false, true},
         {{"contentions"}, {"count"}, {{1}, {2}}, false, false},
 };
@@ -123,6 +123,7 @@ static void make(bytes_buf *b, const struct seed *s) {
         put_message(b, 11, (uint64_t[]){1, 7 + 2 * n_values, 2, 8, 0});
         put_number(b, 12, 524288);
         put_number(b, 13, 6);
+        put_number(b, 14, 7); /* by default: the first */
 }
 
 int main(int argc, char **argv) {

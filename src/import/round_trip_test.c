@@ -176,7 +176,7 @@ static void import_from(const char *from, const char *to) {
         FILE *out = fopen(to, "w+");
 
         assert_non_null(out);
-        if (import_files(paths, 1, fileno(out), NULL, &err) < 0)
+        if (import_files(paths, 1, NULL, fileno(out), NULL, &err) < 0)
                 fail_msg("%s: %s", from, err.text);
         fclose(out);
 }

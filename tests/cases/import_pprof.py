@@ -115,10 +115,11 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes"))):
+def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes")), default="", label=""):
     """A profile with one function, `f`, and these samples."""
-    texts = [b"", b"f", b"f.c"]
-    out = b""
+    texts = [b"", b"f", b"f.c", default.encode(), label.encode()]
+    out = field(14, 3) if default else b""
+    labels = field(3, field(1, 4) + field(3, 7)) if label else b""
     for pair in types:
         numbers = []
         for text in pair:
@@ -126,7 +127,7 @@ def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes"))
             numbers.append(len(texts) - 1)
         out += field(1, field(1, numbers[0]) + field(2, numbers[1]))
     for sample in values:
-        out += field(2, field(1, varint(1)) + field(2, b"".join(varint(v & (1 << 64) - 1) for v in sample)))
+        out += field(2, field(1, varint(1)) + field(2, b"".join(varint(v & (1 << 64) - 1) for v in sample)) + labels)
     out += field(4, field(1, 1) + field(4, field(1, 1) + field(2, 7))) + field(5, field(1, 1) + field(2, 1) + field(4, 2))
     return out + b"".join(field(6, text) for text in texts)
 
@@ -146,6 +147,40 @@ def test_cpu_time(t):
     path = written(t, profile([(2, 20000000)], types=(("samples", "count"), ("cpu", "nanoseconds"))))
     r = t.silt.command("report", path)
     assert r.code == 0 and b"20 ms" in r.stdout, r.stdout
+
+
+def test_units_are_scaled(t):
+    for unit, value in (("megabytes", 3 << 20), ("MB", 3 << 20), ("kilobytes", 3 << 10), ("bytes", 3)):
+        got = totals(t, written(t, profile([(3,)], types=(("inuse_space", unit),))))
+        assert got["end_live_bytes"] == value, (unit, got)
+    for unit, words in (("milliseconds", "3 ms"), ("seconds", "3 s"), ("minutes", "3 min"), ("us", "3 us"), ("ticks", "3 units")):
+        r = t.silt.command("report", written(t, profile([(3,)], types=(("cpu", unit),))))
+        assert f"the program: {words}" in r.text, (unit, r.text)
+    r = t.silt.command("report", written(t, profile([(1 << 62,)], types=(("cpu", "seconds"),))))
+    assert r.code == 2 and "add up to too much" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_the_default_sample_type_is_obeyed(t):
+    types = (("cpu", "microseconds"), ("wall", "microseconds"))
+    for default, words, other in (("cpu", "10 us", "wall"), ("wall", "17 us", "cpu"), ("", "17 us", "cpu"), ("none", "17 us", "cpu")):
+        text = " ".join(t.silt.command("report", written(t, profile([(10, 17)], types, default, "thread"))).text.split())
+        assert f"the program: {words} in" in text and f"It also has {other}, which" in text, (default, text)
+        assert "Labels of its samples are left out: thread" in text, text
+
+
+def test_a_sample_type_is_chosen(t):
+    path = written(t, profile([(2, 20000000)], types=(("contentions", "count"), ("delay", "nanoseconds"))))
+    for name, words in (("contentions", "2 units in"), ("delay", "20 ms in")):
+        out = t.path("chosen.silt")
+        r = t.silt.command("import", path, "--sample-type", name, "-o", out, "-f")
+        assert r.code == 0, r.errors
+        assert words in t.silt.command("report", out).text, name
+    r = t.silt.command("import", path, "--sample-type", "inuse", "-o", t.path("never.silt"))
+    assert r.code == 2 and "choose one of contentions, delay" in r.errors and r.errors.count("\n") == 1, r.errors
+    with open(t.path("x.folded"), "w") as f:
+        f.write("main 3\n")
+    r = t.silt.command("import", t.path("x.folded"), "--sample-type", "delay", "-o", t.path("never.silt"))
+    assert r.code == 2 and "leave out --sample-type" in r.errors, r.errors
 
 
 def test_refused(t):
