@@ -109,6 +109,10 @@ void import_trace_leave_unnamed(struct import_trace *t) {
         t->stays_unnamed = true;
 }
 
+bool import_trace_asks_files(const struct import_trace *t) {
+        return !t->stays_unnamed;
+}
+
 uint64_t import_trace_started_unix_ns(const struct import_trace *t) {
         return t->started_unix_ns;
 }

@@ -143,5 +143,6 @@ int import_trace_finish(struct import_trace *t, struct err *reterr);
 struct import_trace *import_trace_free(struct import_trace *t); /* NULL ok; returns NULL */
 /* For fuzzers: what the source does not name stays without a name, and no file of this machine is asked. */
 void import_trace_leave_unnamed(struct import_trace *t);
+bool import_trace_asks_files(const struct import_trace *t);
 uint64_t import_trace_n_events(const struct import_trace *t);
 uint64_t import_trace_n_stacks(const struct import_trace *t);

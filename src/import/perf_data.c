@@ -4,6 +4,7 @@
  * event are added up by call path. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,10 +16,12 @@
 #include "import/perf_sample.h"
 #include "import/perf_space.h"
 #include "import/sample_events.h"
+#include "remote/remote_walk.h"
 
 enum {
         PERF_MISC_EXEC = 1 << 13, /* a name that a new program has */
         PERF_NAME_BYTES = 256,
+        PERF_MAX_FRAMES = 4096,
 };
 
 #define PERF_CONTEXT_MAX ((uint64_t)-4095) /* from here on numbers are marks within call chains */
@@ -47,7 +50,8 @@ struct perf_data {
         VEC(struct perf_name) names; /* of processes */
         struct map part_of;
         uint64_t start_ns, last_ns, n_unknown;
-        bool has_copies; /* of stacks */
+        uint64_t n_copies, n_cut; /* of stacks; whose call paths are not whole */
+        uint64_t *pcs;
 };
 
 static bool matches(const uint8_t *head, size_t n) {
@@ -243,13 +247,33 @@ static bool is_in_kernel(const struct perf_sample *s, uint64_t i) {
         return s->is_in_kernel;
 }
 
+/* The program's part, from a copy of its stack. */
+static int add_copy(struct perf_data *p, const struct perf_event *e, const struct perf_sample *s,
+                    uint32_t *ret, struct err *reterr) {
+        bool is_whole;
+        size_t n = perf_space_walk(p->space, e, s, p->pcs, PERF_MAX_FRAMES, &is_whole);
+        int r = 0;
+
+        p->n_copies++;
+        p->n_cut += !is_whole;
+        for (size_t i = n; i-- > 0 && r >= 0;)
+                r = p->pcs[i] == REMOTE_PC_OMITTED
+                            ? 0
+                            : add_frame(p, s->pid, p->pcs[i], false, false, ret, reterr);
+        return r < 0 ? r : n > 0;
+}
+
 static int make_stack(struct perf_data *p, const struct perf_event *e, const struct perf_sample *s,
                       uint32_t *ret, struct err *reterr) {
-        bool was_kernel = false;
+        bool was_kernel = false, has_copy = false;
         uint64_t first = 0;
         int r = 0;
 
         *ret = 0;
+        if (s->regs && s->stack) {
+                r = add_copy(p, e, s, ret, reterr);
+                has_copy = r > 0;
+        }
         while (first < s->n_chain && bytes_le64(s->chain + first * 8) >= PERF_CONTEXT_MAX)
                 first++;
         for (uint64_t i = s->n_chain; i-- > first && r >= 0;) {
@@ -259,9 +283,11 @@ static int make_stack(struct perf_data *p, const struct perf_event *e, const str
                         continue;
                 if (i + 1 == s->n_chain || bytes_le64(s->chain + (i + 1) * 8) >= PERF_CONTEXT_MAX)
                         was_kernel = is_in_kernel(s, i);
-                r = add_frame(p, s->pid, ip, i == first, was_kernel, ret, reterr);
+                if (was_kernel || !has_copy)
+                        r = add_frame(p, s->pid, ip, i == first, was_kernel, ret, reterr);
         }
-        if (first >= s->n_chain && e->sample_type & PERF_HAS_IP)
+        if (r >= 0 && first >= s->n_chain && e->sample_type & PERF_HAS_IP &&
+            (s->is_in_kernel || !has_copy))
                 r = add_frame(p, s->pid, s->ip, true, s->is_in_kernel, ret, reterr);
         return r;
 }
@@ -280,7 +306,6 @@ static int take_sample(struct perf_data *p, uint64_t time_ns, const struct perf_
         e = &p->events.list.items[event];
         if (!perf_sample_parse(&p->file.events.items[event], r, &s))
                 return perf_file_refuse(&p->file, r->at, reterr, "a sample is cut off");
-        p->has_copies |= s.regs != NULL && s.stack != NULL;
         x = make_stack(p, &p->file.events.items[event], &s, &stack, reterr);
         if (x < 0)
                 return x;
@@ -354,10 +379,12 @@ static void tell(const struct perf_data *p) {
                          unit_count(&n, p->file.n_lost + p->n_unknown));
                 import_trace_limit(p->t, text);
         }
-        if (p->has_copies)
-                import_trace_limit(
-                        p->t,
-                        "Copies of stacks (--call-graph dwarf) are not unwound: use perf script for them");
+        if (p->n_cut) {
+                snprintf(text, sizeof(text),
+                         "%.0f %% of the call paths from copies of stacks are cut short",
+                         100.0 * (double)p->n_cut / (double)p->n_copies);
+                import_trace_limit(p->t, text);
+        }
 }
 
 static int read_all(struct perf_data *p, struct err *reterr) {
@@ -372,7 +399,10 @@ static int read_all(struct perf_data *p, struct err *reterr) {
         r = sample_events_choose(&p->events, p->t, p->in->path, reterr);
         if (r < 0)
                 return r;
-        p->space = perf_space_new(&p->file);
+        p->space = perf_space_new(&p->file, import_trace_asks_files(p->t));
+        p->pcs = malloc(PERF_MAX_FRAMES * sizeof(*p->pcs));
+        if (!p->pcs)
+                abort();
         r = begin(p, reterr);
         while (r >= 0 && (r = perf_file_next(&p->file, &time_ns, &record, reterr)) > 0)
                 r = take_record(p, time_ns, &record, reterr);
@@ -389,6 +419,7 @@ static int read_perf_data(struct import_input *in, struct import_trace *t, struc
                 r = read_all(&p, reterr);
         import_ticks_free(p.ticks);
         perf_space_free(p.space);
+        free(p.pcs);
         perf_file_done(&p.file);
         vec_free(&p.events.list);
         vec_free(&p.parts);

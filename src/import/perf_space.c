@@ -17,6 +17,7 @@
 #include "import/build_id.h"
 #include "import/import_hash.h"
 #include "import/import_maps.h"
+#include "remote/remote_walk.h"
 
 enum {
         SPACE_MISC_DATA = 1 << 13,     /* a mapping that holds no code */
@@ -32,8 +33,11 @@ enum {
 struct code_file {
         const char *path;
         struct perf_build_id id;
-        bool is_checked, is_here; /* this machine's file of that path is the one that ran */
-        struct map addresses;     /* offset in the file → address there */
+        uint64_t inode; /* 0: unknown */
+        bool is_checked,
+                is_here; /* this machine's file of that path is the one that ran, as far as is known */
+        bool is_sure;    /* it is: by its build-id, or its inode and its age */
+        struct map addresses; /* offset in the file → address there */
 };
 
 struct code_mapping {
@@ -43,6 +47,7 @@ struct code_mapping {
 
 struct code_process {
         VEC(struct code_mapping) list; /* sorted, without overlaps */
+        struct remote_space *walked;   /* the same, for walks; NULL: not yet made */
 };
 
 struct perf_space {
@@ -52,13 +57,15 @@ struct perf_space {
         VEC(struct code_process) processes;
         struct map file_by_name, by_pid;
         uint64_t n_mappings, max_mappings;
+        bool can_walk;
+        int64_t end_s;                  /* when the recording was written */
         bool is_here, is_of_this_start; /* the recording is of this machine; since it was started */
         uint64_t kernel_begin, kernel_end; /* that this machine's names are of; none: 0, 0 */
         uint8_t kernel_id[32];
         uint32_t n_kernel_id;
 };
 
-struct perf_space *perf_space_new(const struct perf_file *file) {
+struct perf_space *perf_space_new(const struct perf_file *file, bool can_walk) {
         struct perf_space *s = calloc(1, sizeof(*s));
         struct timespec now, up;
         struct utsname u;
@@ -67,15 +74,22 @@ struct perf_space *perf_space_new(const struct perf_file *file) {
         if (!s)
                 abort();
         s->f = file;
+        s->can_walk = can_walk;
         s->arena = arena_new();
         s->max_mappings = SPACE_MIN_MAPPINGS + file->bytes.n / SPACE_BYTES_PER_MAPPING;
         s->is_of_this_start = fstat(file->in->fd, &st) == 0 &&
                               clock_gettime(CLOCK_REALTIME, &now) == 0 &&
                               clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
                               st.st_mtim.tv_sec > now.tv_sec - up.tv_sec;
+        s->end_s = fstat(file->in->fd, &st) == 0 ? st.st_mtim.tv_sec : 0;
         s->is_here = uname(&u) == 0 && strcmp(file->host, u.nodename) == 0 &&
                      strcmp(file->os_release, u.release) == 0;
         return s;
+}
+
+static void drop(struct code_process *p) {
+        p->walked = remote_space_free(p->walked);
+        vec_free(&p->list);
 }
 
 struct perf_space *perf_space_free(struct perf_space *s) {
@@ -84,7 +98,7 @@ struct perf_space *perf_space_free(struct perf_space *s) {
         for (size_t i = 0; i < s->files.n; i++)
                 map_done(&s->files.items[i].addresses);
         for (size_t i = 0; i < s->processes.n; i++)
-                vec_free(&s->processes.items[i].list);
+                drop(&s->processes.items[i]);
         vec_free(&s->files);
         vec_free(&s->processes);
         map_done(&s->file_by_name);
@@ -175,7 +189,8 @@ static bool is_made_code(const char *path) {
         return path[0] != '/' && strcmp(path, "[vdso]") != 0;
 }
 
-static uint32_t file_of(struct perf_space *s, const char *path, const struct perf_build_id *id) {
+static uint32_t file_of(struct perf_space *s, const char *path, const struct perf_build_id *id,
+                        uint64_t inode) {
         uint64_t *idx;
         bool is_new;
 
@@ -185,16 +200,17 @@ static uint32_t file_of(struct perf_space *s, const char *path, const struct per
                 id = perf_file_build_id(s->f, path);
         if (path[0] == '[' && !id->n && !s->is_here)
                 return UINT32_MAX; /* this machine's may be another */
-        idx = map_put(&s->file_by_name, hash_bytes(hash_text(1, path), id->bytes, id->n),
+        idx = map_put(&s->file_by_name, hash_bytes(hash_text(1 + inode, path), id->bytes, id->n),
                       s->files.n, &is_new);
         if (is_new)
-                vec_push(&s->files,
-                         (struct code_file){.path = arena_strdup(s->arena, path), .id = *id});
+                vec_push(&s->files, (struct code_file){.path = arena_strdup(s->arena, path),
+                                                       .id = *id,
+                                                       .inode = inode});
         return (uint32_t)*idx;
 }
 
 /* A file that has another build-id by now tells nothing of the one that ran. */
-static void check_file(struct code_file *x) {
+static void check_file(const struct perf_space *s, struct code_file *x) {
         struct stat st;
         uint8_t own[32];
         int fd = x->path[0] == '/' ? open(x->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -204,18 +220,21 @@ static void check_file(struct code_file *x) {
                 return;
         x->is_here = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
         if (x->is_here && x->id.n)
-                x->is_here = build_id_of_file(fd, own, sizeof(own)) == x->id.n &&
-                             memcmp(own, x->id.bytes, x->id.n) == 0;
+                x->is_here = x->is_sure = build_id_of_file(fd, own, sizeof(own)) == x->id.n &&
+                                          memcmp(own, x->id.bytes, x->id.n) == 0;
+        else if (x->is_here)
+                x->is_sure = s->is_here && x->inode && st.st_ino == x->inode &&
+                             st.st_mtim.tv_sec < s->end_s;
         close(fd);
 }
 
 /* The address that a place of the file has in the file's own count. */
-static uint64_t address_in(struct code_file *x, uint64_t offset) {
+static uint64_t address_in(const struct perf_space *s, struct code_file *x, uint64_t offset) {
         uint64_t *address;
         bool is_new;
 
         if (!x->is_checked)
-                check_file(x);
+                check_file(s, x);
         address = map_put(&x->addresses, offset, offset, &is_new);
         if (is_new && x->is_here)
                 import_maps_address_in_file(x->path, offset, address);
@@ -266,6 +285,7 @@ static void put_mapping(struct code_process *p, const struct code_mapping *m) {
                 parts[n].offset += m->end - parts[n].begin;
                 parts[n++].begin = m->end;
         }
+        p->walked = remote_space_free(p->walked);
         n_tail = p->list.n - j;
         for (size_t k = j - i; k < n; k++)
                 vec_add(&p->list);
@@ -286,6 +306,7 @@ int perf_space_map(struct perf_space *s, const struct perf_record *r, struct err
         struct perf_build_id id = {0};
         struct code_mapping m = {0};
         struct code_process *p;
+        uint64_t inode = 0;
         char path[4096];
         int x;
 
@@ -299,6 +320,8 @@ int perf_space_map(struct perf_space *s, const struct perf_record *r, struct err
         if (r->type == PERF_MMAP2 && r->misc & SPACE_MISC_BUILD_ID) {
                 id.n = MIN(r->bytes[40], (uint32_t)sizeof(id.bytes));
                 memcpy(id.bytes, r->bytes + 44, sizeof(id.bytes));
+        } else if (r->type == PERF_MMAP2) {
+                inode = bytes_le64(r->bytes + 48);
         }
         snprintf(path, sizeof(path), "%.*s", (int)MIN(r->n - name_at, sizeof(path) - 1),
                  (const char *)r->bytes + name_at);
@@ -309,7 +332,7 @@ int perf_space_map(struct perf_space *s, const struct perf_record *r, struct err
         p = process_of(s, bytes_le32(r->bytes + 8));
         x = count_mappings(s, p->list.n < SPACE_MAX_PROCESS_MAPPINGS ? 2 : s->max_mappings, r->at,
                            reterr);
-        m.file = file_of(s, path, &id);
+        m.file = file_of(s, path, &id, inode);
         if (x >= 0)
                 put_mapping(p, &m);
         return x;
@@ -326,14 +349,14 @@ int perf_space_fork(struct perf_space *s, uint32_t pid, uint32_t parent_pid, uin
         if (child == parent)
                 return 0;
         x = count_mappings(s, parent->list.n, at, reterr);
-        vec_clear(&child->list);
+        drop(child);
         for (size_t i = 0; x >= 0 && i < parent->list.n; i++)
                 vec_push(&child->list, parent->list.items[i]);
         return x;
 }
 
 void perf_space_exec(struct perf_space *s, uint32_t pid) {
-        vec_clear(&process_of(s, pid)->list);
+        drop(process_of(s, pid));
 }
 
 void perf_space_place(struct perf_space *s, uint32_t pid, uint64_t return_address,
@@ -349,7 +372,65 @@ void perf_space_place(struct perf_space *s, uint32_t pid, uint64_t return_addres
                 return;
         x = &s->files.items[m->file];
         ret->module = x->path;
-        ret->address = return_address - m->begin + address_in(x, m->offset);
+        ret->address = return_address - m->begin + address_in(s, x, m->offset);
         ret->build_id = x->id.n ? x->id.bytes : NULL;
         ret->n_build_id = x->id.n;
+}
+
+/* ---- copies of stacks ---------------------------------------------------------------------------- */
+
+#if defined(__aarch64__)
+enum { REG_FP = 29, REG_LR = 30, REG_SP = 31, REG_PC = 32 };
+#else
+enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, REG_LR = 64 };
+#endif
+
+/* Those of the mask lie one behind the other. False: it is not among them. */
+static bool take_register(const struct perf_event *e, const struct perf_sample *sample,
+                          unsigned reg, uint64_t *ret) {
+        uint64_t bit;
+
+        if (reg >= 64 || !(e->regs_mask >> reg & 1))
+                return false;
+        bit = (uint64_t)1 << reg;
+        *ret = bytes_le64(sample->regs + 8 * __builtin_popcountll(e->regs_mask & (bit - 1)));
+        return true;
+}
+
+/* Files that may be others than those that ran are code in no file. */
+static struct remote_space *space_of(struct perf_space *s, struct code_process *p) {
+        if (p->walked)
+                return p->walked;
+        p->walked = remote_space_new(-1); /* no process: its number may be another's by now */
+        for (size_t i = 0; i < p->list.n; i++) {
+                const struct code_mapping *m = &p->list.items[i];
+                struct code_file *x = m->file == UINT32_MAX ? NULL : &s->files.items[m->file];
+                bool is_vdso = x && strcmp(x->path, "[vdso]") == 0;
+
+                if (x && !x->is_checked)
+                        check_file(s, x);
+                remote_space_map(p->walked, m->begin, m->end, m->offset,
+                                 x && (x->is_sure || (is_vdso && s->is_here)) ? x->path : "");
+        }
+        return p->walked;
+}
+
+size_t perf_space_walk(struct perf_space *s, const struct perf_event *e,
+                       const struct perf_sample *sample, uint64_t *ret_pcs, size_t cap,
+                       bool *ret_is_whole) {
+        const struct remote_stack stack = {sample->stack, sample->n_stack_bytes};
+        struct remote_regs regs = {0};
+        enum remote_end end;
+        size_t n;
+
+        *ret_is_whole = false;
+        if (!s->can_walk || !sample->regs || !sample->stack || !stack.n_bytes ||
+            !take_register(e, sample, REG_PC, &regs.pc) ||
+            !take_register(e, sample, REG_SP, &regs.sp))
+                return 0;
+        take_register(e, sample, REG_FP, &regs.fp);
+        take_register(e, sample, REG_LR, &regs.lr);
+        n = remote_walk(space_of(s, process_of(s, sample->pid)), &regs, &stack, ret_pcs, cap, &end);
+        *ret_is_whole = end == REMOTE_COMPLETE || end == REMOTE_GUESSED;
+        return n;
 }

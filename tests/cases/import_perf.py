@@ -498,6 +498,54 @@ def test_a_pipe_of_perfs(t):
     assert mine["hot"] == told["hot"] and sum(mine.values()) == sum(told.values()), (mine, told)
 
 
+DEEP = """
+#include <stdlib.h>
+static volatile double x;
+__attribute__((noinline)) static int compare(const void *a, const void *b)
+{
+        for (int i = 0; i < 200; i++)
+                x += i;
+        return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) static int deep(int n, int *v)
+{
+        if (n)
+                return deep(n - 1, v) + 1;
+        qsort(v, 1000, sizeof(int), compare);
+        return 0;
+}
+int main(void)
+{
+        int v[1000], sum = 0;
+        for (int k = 0; k < 100; k++) {
+                for (int i = 0; i < 1000; i++)
+                        v[i] = rand();
+                sum += deep(20, v);
+        }
+        return sum == 1;
+}
+"""
+
+
+def test_copies_of_stacks_are_unwound(t):
+    program = build(t, "deep", DEEP, "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls")
+    data = recorded(t, "deep.data", "-e", "cpu-clock", "-F", "500", "--call-graph", "dwarf", program)
+    if not data:
+        return
+    got = imported(t, data)
+    paths = [row[6] for row in ticks(t, got) if row[6].startswith("compare < ")]
+    assert len(paths) > 50
+    for path in paths:
+        assert path.count("deep < ") == 21 and " < main < " in path and path.endswith("_start"), path
+    assert "cut short" not in words(t, got)
+    # a file of that name that is another
+    with open(program, "ab") as f:
+        f.write(b"more")
+    os.replace(build(t, "other", BUSY), program)
+    said = words(t, imported(t, data))
+    assert re.search(r"\d+ % of the call paths from copies of stacks are cut short", said), said
+
+
 def test_code_made_at_run_time_is_named_by_its_map(t):
     script = write(t, "hot.js", "function hotjs(){let x=0;for(let i=0;i<3e7;i++)x+=i%7*i;return x}\nfor(let i=0;i<6;i++)hotjs()\n")
     if not shutil.which("node"):
