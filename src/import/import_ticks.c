@@ -2,11 +2,13 @@
 #include "import/import_ticks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/macros.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "import/import_hash.h"
 #include "ledger/trace_maker.h"
@@ -33,6 +35,7 @@ struct import_ticks {
         struct arena *arena; /* names */
         VEC(struct tick_process) processes;
         VEC(struct tick_thread) threads;
+        uint64_t idle_ns;
         struct map by_pid, by_task, names; /* names: hash of the text → it */
 };
 
@@ -230,5 +233,17 @@ int import_ticks_put(struct import_ticks *k, const struct import_tick *tick, str
         if (r < 0)
                 return err_set_errno(reterr, r, "cannot keep a sample");
         import_trace_count_tick(k->t, tick->time_ns, tick->stack);
+        k->idle_ns += tick->task.tid == 0 ? placed.weight_ns : 0;
         return 0;
+}
+
+void import_ticks_tell(const struct import_ticks *k) {
+        struct unit_text t;
+        char text[120];
+
+        if (!k->idle_ns)
+                return;
+        snprintf(text, sizeof(text), "%s of the CPU time is that of idle CPUs (swapper)",
+                 unit_duration(&t, k->idle_ns));
+        import_trace_limit(k->t, text);
 }

@@ -40,3 +40,5 @@ struct import_tick {
         enum trace_tick_state state;
 };
 int import_ticks_put(struct import_ticks *k, const struct import_tick *tick, struct err *reterr);
+/* How much of it was that of idle processors, which perf counts as a process: a limit of the trace. */
+void import_ticks_tell(const struct import_ticks *k);

@@ -374,6 +374,8 @@ static void tell(const struct perf_data *p) {
         char text[120];
 
         sample_events_tell(&p->events, p->t);
+        if (p->ticks)
+                import_ticks_tell(p->ticks);
         if (p->file.n_lost || p->n_unknown) {
                 snprintf(text, sizeof(text), "perf lost %s samples or more",
                          unit_count(&n, p->file.n_lost + p->n_unknown));

@@ -309,6 +309,7 @@ static int put_ticks(struct perf_script *p, struct err *reterr) {
                                                            .state = sample_kind_state(tick.kind)},
                                      reterr);
         }
+        import_ticks_tell(k);
         import_ticks_free(k);
         if (r >= 0 && p->lacks_pids && p->has_threads)
                 import_trace_limit(

@@ -157,11 +157,14 @@ static void tell_left_out(const struct sample_events *s, struct import_trace *t)
 
 void sample_events_tell(const struct sample_events *s, struct import_trace *t) {
         const struct sample_event *e = NULL;
+        bool has_waits = false;
         char text[200];
 
-        for (size_t i = 0; i < s->list.n && !e; i++)
-                if (s->list.items[i].is_taken)
+        for (size_t i = 0; i < s->list.n; i++)
+                if (s->list.items[i].is_taken) {
                         e = &s->list.items[i];
+                        has_waits |= e->kind == SAMPLE_OF_BLOCKED_TIME;
+                }
         if (e && !s->are_ticks) {
                 if (is_named(e->name, "silt:malloc"))
                         snprintf(text, sizeof(text), "%s are bytes allocated, whether freed or not",
@@ -175,6 +178,8 @@ void sample_events_tell(const struct sample_events *s, struct import_trace *t) {
                 import_trace_limit(t, text);
                 import_trace_limit(t, "When they were taken, and in which process, is left out");
         }
+        if (s->are_ticks && !has_waits)
+                import_trace_limit(t, "Where threads waited is unknown");
         tell_left_out(s, t);
 }
 
