@@ -34,7 +34,7 @@ size_t build_id_parse(const char *text, uint8_t *ret, size_t cap) {
 enum { BUILD_ID_MAX_NOTES_BYTES = 4096 };
 
 /* Notes: length of the name, length of what it says, kind, and both, each to whole words. */
-static size_t find_note(const uint8_t *notes, size_t n, uint8_t *ret, size_t cap) {
+size_t build_id_of_notes(const uint8_t *notes, size_t n, uint8_t *ret, size_t cap) {
         size_t at = 0;
 
         while (n - at >= 12) {
@@ -73,7 +73,7 @@ size_t build_id_of_file(int fd, uint8_t *ret, size_t cap) {
                         continue;
                 n = fs_read_at(fd, notes, MIN(sizeof(notes), p.p_filesz), p.p_offset);
                 if (n > 0)
-                        n_id = find_note(notes, (size_t)n, ret, cap);
+                        n_id = build_id_of_notes(notes, (size_t)n, ret, cap);
         }
         elf_end(elf);
         return n_id;

@@ -42,8 +42,7 @@ void import_maps_add_line(struct import_maps *m, const char *line) {
         import_maps_add(m, begin, end, offset, line + path_at);
 }
 
-/* Where the file says its code at this offset is to be. False: the file is not there, or is none. */
-static bool address_in_file(const char *path, struct import_mapping *x, uint64_t *ret) {
+bool import_maps_address_in_file(const char *path, uint64_t offset, uint64_t *ret) {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         bool is_found = false;
         struct stat st;
@@ -63,17 +62,29 @@ static bool address_in_file(const char *path, struct import_mapping *x, uint64_t
                             !(p.p_flags & PF_X))
                                 continue;
                         /* mappings begin at whole pages, of whatever size */
-                        if (x->offset <= p.p_offset ? p.p_offset - x->offset < 65536
-                                                    : x->offset - p.p_offset < p.p_filesz) {
-                                *ret = p.p_vaddr - p.p_offset + x->offset;
+                        if (offset <= p.p_offset ? p.p_offset - offset < 65536
+                                                 : offset - p.p_offset < p.p_filesz) {
+                                *ret = p.p_vaddr - p.p_offset + offset;
                                 is_found = true;
                         }
                 }
         elf_end(elf);
-        if (is_found && path != x->path)
-                x->n_build_id = build_id_of_file(fd, x->build_id, sizeof(x->build_id));
         close(fd);
         return is_found;
+}
+
+/* As the file at this path says, which may be a copy. */
+static bool address_in_file(const char *path, struct import_mapping *x, uint64_t *ret) {
+        int fd;
+
+        if (!import_maps_address_in_file(path, x->offset, ret))
+                return false;
+        fd = path == x->path ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0) {
+                x->n_build_id = build_id_of_file(fd, x->build_id, sizeof(x->build_id));
+                close(fd);
+        }
+        return true;
 }
 
 static int compare(const void *a, const void *b) {

@@ -10,10 +10,10 @@
 
 #include "base/arena.h"
 #include "base/macros.h"
-#include "base/map.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "import/import_hash.h"
 #include "import/import_totals.h"
 #include "import/kept_files.h"
 #include "ledger/trace_maker.h"
@@ -36,7 +36,7 @@ struct import_trace {
         struct arena *arena;
         uint32_t process, thread;
         enum trace_unit unit;
-        bool is_totals, has_no_time, has_no_traffic, needs_look_up, stays_unnamed;
+        bool is_totals, has_no_time, has_no_traffic, needs_look_up, stays_unnamed, names_made_code;
         struct map modules; /* hash of path → index + 1 */
         VEC(struct module_entry) module_list;
         struct map places; /* hash of module, address and names → location + 1 */
@@ -98,6 +98,10 @@ bool import_trace_is_begun(const struct import_trace *t) {
 
 void import_trace_leave_unnamed(struct import_trace *t) {
         t->stays_unnamed = true;
+}
+
+bool import_trace_asks_files(const struct import_trace *t) {
+        return !t->stays_unnamed;
 }
 
 uint64_t import_trace_started_unix_ns(const struct import_trace *t) {
@@ -211,23 +215,12 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
         t->is_totals = b->is_totals;
         t->has_no_time = b->has_no_time;
         t->has_no_traffic = b->has_no_traffic;
+        t->names_made_code = b->names_made_code;
         t->started_unix_ns = b->started_unix_ns;
         return r < 0 ? err_set_errno(reterr, r, "cannot make a trace") : 0;
 }
 
 /* ---- call paths -------------------------------------------------------------------------------- */
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n) {
-        const uint8_t *b = bytes;
-
-        for (size_t i = 0; i < n; i++)
-                hash = (hash ^ b[i]) * 0x100000001b3ull;
-        return map_hash(hash);
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text) {
-        return hash_bytes(hash, text ? text : "", text ? strlen(text) : 0);
-}
 
 /* Many places share few names. A text whose hash another has is kept for itself. */
 static const char *keep_text(struct import_trace *t, const char *text) {
@@ -332,7 +325,7 @@ int import_trace_place(struct import_trace *t, const struct import_place *p, uin
                 keep_names(t, &(struct import_place){.functions = &unknown, .n_functions = 1},
                            *ret_location);
         else
-                t->needs_look_up |= l.module != UINT32_MAX;
+                t->needs_look_up |= l.module != UINT32_MAX || t->names_made_code;
         return 0;
 }
 
@@ -366,6 +359,15 @@ static uint64_t at(struct import_trace *t, uint64_t time_ns) {
         t->last_ns = MAX(t->last_ns, time_ns);
         t->n_events++;
         return t->last_ns;
+}
+
+void import_trace_count_tick(struct import_trace *t, uint64_t time_ns, uint32_t stack) {
+        count_path(t, stack);
+        at(t, time_ns);
+}
+
+struct trace_maker *import_trace_maker(struct import_trace *t) {
+        return t->maker;
 }
 
 int import_trace_add_thread(struct import_trace *t, uint32_t tid, const char *name,

@@ -26,6 +26,7 @@ struct import_begin {
          * moment alone, which is not that of the peak. */
         bool has_no_time, has_no_blocks, has_no_traffic, has_no_peak;
         bool has_no_threads;  /* of events: the source does not tell who did what */
+        bool names_made_code; /* the files of this machine (/tmp/perf-PID.map) name code in no file: its pids are this machine's */
         enum trace_unit unit; /* another one than bytes takes has_no_blocks */
         const char *command;  /* words between blanks; NULL or "": unknown */
         uint32_t pid;         /* 0: unknown */
@@ -115,6 +116,12 @@ int import_trace_moment(struct import_trace *t, uint64_t time_ns, struct err *re
 uint64_t import_trace_last_ns(const struct import_trace *t); /* of what was put: events, moments */
 size_t import_trace_n_moments(const struct import_trace *t);
 
+/* ---- for import_ticks.c ------------------------------------------------------------------------ */
+
+struct trace_maker *import_trace_maker(
+        struct import_trace *t); /* process 0 and thread 0 are there */
+void import_trace_count_tick(struct import_trace *t, uint64_t time_ns, uint32_t stack);
+
 /* ---- words ------------------------------------------------------------------------------------- */
 
 /* Shown among the notes of a report. */
@@ -140,5 +147,6 @@ int import_trace_finish(struct import_trace *t, struct err *reterr);
 struct import_trace *import_trace_free(struct import_trace *t); /* NULL ok; returns NULL */
 /* For fuzzers: what the source does not name stays without a name, and no file of this machine is asked. */
 void import_trace_leave_unnamed(struct import_trace *t);
+bool import_trace_asks_files(const struct import_trace *t);
 uint64_t import_trace_n_events(const struct import_trace *t);
 uint64_t import_trace_n_stacks(const struct import_trace *t);

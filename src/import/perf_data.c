@@ -1,388 +1,440 @@
 /* SPDX-License-Identifier: MIT */
-/* perf's own file, perf.data, the smallest byte first:
- *
- *   "PERFILE2", sizes, where the sections are
- *   attributes: what each event is, and what its samples carry
- *   data: records of mappings, forks, samples …, each with type, flags and size before it
- *
- * Samples are counted, of the first event alone. Mappings are read first, of all the time together: samples need them, and perf writes
- * them in no strict order. What perf compressed or the hardware traced is refused. */
+/* perf's own file, perf.data (perf_file.h), in two steps: as it is read, samples are counted, to choose an event and the process that
+ * comes first; then records are taken in the order of times, which is not that of the file. Samples of time become ticks, those of another
+ * event are added up by call path. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/map.h"
+#include "base/macros.h"
+#include "base/units.h"
 #include "import/import_format.h"
-#include "import/import_maps.h"
+#include "import/import_ticks.h"
+#include "import/perf_file.h"
+#include "import/perf_sample.h"
+#include "import/perf_space.h"
+#include "import/sample_events.h"
+#include "remote/remote_walk.h"
 
 enum {
-        PERF_HEAD_BYTES = 104,
-        PERF_MIN_ATTR_BYTES = 48,
-        PERF_RECORD_HEAD_BYTES = 8,
-        PERF_MAX_PROCESSES = 4096,
-        PERF_MAX_PARENTS = 16,
-        /* records */
-        PERF_MMAP = 1,
-        PERF_FORK = 7,
-        PERF_SAMPLE = 9,
-        PERF_MMAP2 = 10,
-        PERF_AUXTRACE = 71,
-        PERF_COMPRESSED = 81,
-        PERF_COMPRESSED2 = 83,
-        PERF_MISC_DATA = 1 << 13, /* a mapping that holds no code */
-        PERF_MISC_CPU = 7,        /* where the sample was: 1 in the kernel */
-        /* what samples carry */
-        PERF_HAS_IP = 1 << 0,
-        PERF_HAS_TID = 1 << 1,
-        PERF_HAS_TIME = 1 << 2,
-        PERF_HAS_ADDR = 1 << 3,
-        PERF_HAS_READ = 1 << 4,
-        PERF_HAS_CALLCHAIN = 1 << 5,
-        PERF_HAS_ID = 1 << 6,
-        PERF_HAS_CPU = 1 << 7,
-        PERF_HAS_PERIOD = 1 << 8,
-        PERF_HAS_STREAM_ID = 1 << 9,
-        PERF_HAS_STACK_USER = 1 << 13,
-        PERF_HAS_IDENTIFIER = 1 << 16,
-        PERF_READ_GROUP = 1 << 3,
+        PERF_MISC_EXEC = 1 << 13, /* a name that a new program has */
+        PERF_NAME_BYTES = 256,
+        PERF_MAX_FRAMES = 4096,
 };
 
 #define PERF_CONTEXT_MAX ((uint64_t)-4095) /* from here on numbers are marks within call chains */
 #define PERF_CONTEXT_USER ((uint64_t)-512)
+#define PERF_MAX_NS ((uint64_t)1 << 62)
 
-struct perf_process {
-        struct import_maps maps;
-        uint32_t parent; /* index + 1; 0: none */
+/* What an event's samples of one process come to. */
+struct perf_part {
+        uint32_t event, pid;
+        uint64_t weight, first_ns, first_weight;
+};
+
+struct perf_name {
+        uint64_t time_ns, at;
+        uint32_t pid;
 };
 
 struct perf_data {
         struct import_input *in;
         struct import_trace *t;
-        bytes_buf bytes;
-        uint64_t sample_type, read_format;
-        struct map ids; /* of the first event */
-        size_t n_events;
-        VEC(struct perf_process) processes;
-        struct map by_pid; /* → index in processes */
-        uint64_t n_samples, n_others;
+        struct perf_file file;
+        struct perf_space *space;
+        struct import_ticks *ticks; /* NULL: another event than time */
+        struct sample_events events;
+        VEC(struct perf_part) parts;
+        VEC(struct perf_name) names; /* of processes */
+        struct map part_of;
+        uint64_t start_ns, last_ns, n_unknown;
+        uint64_t n_copies, n_cut; /* of stacks; whose call paths are not whole */
+        uint64_t *pcs;
 };
 
 static bool matches(const uint8_t *head, size_t n) {
         return n >= 16 && memcmp(head, "PERFILE2", 8) == 0;
 }
 
-static int refuse(const struct perf_data *p, uint64_t at, struct err *reterr, const char *why) {
-        return err_set(reterr, -EINVAL, "'%s', byte %llu: %s", p->in->path, (unsigned long long)at,
-                       why);
+/* ---- first: what there is ------------------------------------------------------------------------ */
+
+static enum sample_kind kind_of(const struct perf_event *e) {
+        if (e->type == 1 && e->config < 2) /* whatever it is named */
+                return SAMPLE_OF_CPU_TIME;
+        return e->type == 1 && sample_kind_of(e->name) == SAMPLE_OF_BLOCKED_TIME
+                       ? SAMPLE_OF_BLOCKED_TIME
+                       : SAMPLE_OF_OTHER;
 }
 
-static bool is_inside(const struct perf_data *p, uint64_t offset, uint64_t n) {
-        return offset <= p->bytes.n && n <= p->bytes.n - offset;
-}
-
-/* ---- head and attributes ------------------------------------------------------------------------ */
-
-static int read_attributes(struct perf_data *p, struct err *reterr) {
-        const uint8_t *b = p->bytes.items;
-        uint64_t each = bytes_le64(b + 16), at = bytes_le64(b + 24), size = bytes_le64(b + 32);
-        uint64_t ids_at, ids_bytes;
+static struct perf_part *part_of(struct perf_data *p, uint32_t event, uint32_t pid) {
         bool is_new;
+        uint64_t *idx = map_put(&p->part_of, (uint64_t)event << 32 | pid, p->parts.n, &is_new);
 
-        if (each < PERF_MIN_ATTR_BYTES + 16 || size < each || !is_inside(p, at, size))
-                return refuse(p, 16, reterr, "the attributes of events are not in the file");
-        p->n_events = size / each;
-        p->sample_type = bytes_le64(b + at + 24);
-        p->read_format = bytes_le64(b + at + 32);
-        ids_at = bytes_le64(b + at + each - 16), ids_bytes = bytes_le64(b + at + each - 8);
-        if (!is_inside(p, ids_at, ids_bytes))
-                return refuse(p, at, reterr, "the ids of an event are not in the file");
-        for (uint64_t i = 0; i + 8 <= ids_bytes; i += 8)
-                map_put(&p->ids, bytes_le64(b + ids_at + i), 1, &is_new);
-        return 0;
-}
-
-/* ---- mappings ----------------------------------------------------------------------------------- */
-
-static int find_process(struct perf_data *p, uint32_t pid, uint64_t at, size_t *ret,
-                        struct err *reterr) {
-        bool is_new;
-        uint64_t *place = map_put(&p->by_pid, pid, p->processes.n, &is_new);
-
-        if (is_new && p->processes.n == PERF_MAX_PROCESSES)
-                return refuse(p, at, reterr, "too many processes");
         if (is_new)
-                import_maps_init(&vec_add(&p->processes)->maps);
-        *ret = *place;
+                vec_push(&p->parts, (struct perf_part){event, pid, 0, UINT64_MAX, 0});
+        return &p->parts.items[*idx];
+}
+
+static int survey_sample(struct perf_data *p, uint64_t time_ns, const struct perf_record *r,
+                         struct err *reterr) {
+        int event = perf_file_event(&p->file, r);
+        struct sample_event *e;
+        struct perf_sample s;
+        struct perf_part *part;
+
+        if (event < 0) {
+                p->n_unknown++;
+                return 0;
+        }
+        while (p->events.list.n < p->file.events.n)
+                vec_add(&p->events.list);
+        e = &p->events.list.items[event];
+        if (!perf_sample_parse(&p->file.events.items[event], r, &s))
+                return perf_file_refuse(&p->file, r->at, reterr, "a sample is cut off");
+        if (s.period > PERF_MAX_NS - e->weight || time_ns > PERF_MAX_NS)
+                return perf_file_refuse(&p->file, r->at, reterr, "a sample is too large");
+        e->n_samples++;
+        e->weight += s.period;
+        e->lacks_weight |= !s.period;
+        e->lacks_time |= !time_ns;
+        e->lacks_task |= !(p->file.events.items[event].sample_type & PERF_HAS_TID);
+        part = part_of(p, (uint32_t)event, s.pid);
+        part->weight += s.period;
+        if (time_ns < part->first_ns) {
+                part->first_ns = time_ns;
+                part->first_weight = s.period;
+        }
+        p->last_ns = MAX(p->last_ns, time_ns);
         return 0;
 }
 
-static int take_mapping(struct perf_data *p, uint64_t at, size_t n, uint32_t type,
-                        struct err *reterr) {
-        const uint8_t *r = p->bytes.items + at;
-        size_t name_at = type == PERF_MMAP2 ? 72 : 40;
-        uint64_t begin, len;
-        char path[4096];
-        size_t process;
-        int x;
+/* Records of names have pid, tid and the name. */
+static bool parse_name(const struct perf_record *r, struct import_task *ret_task, char *ret,
+                       size_t cap) {
+        if (r->n < 24)
+                return false;
+        *ret_task = (struct import_task){bytes_le32(r->bytes + 8), bytes_le32(r->bytes + 12)};
+        snprintf(ret, cap, "%.*s", (int)(r->n - 16), (const char *)r->bytes + 16);
+        return true;
+}
 
-        if (n <= name_at)
-                return refuse(p, at, reterr, "a mapping is cut off");
-        begin = bytes_le64(r + 16), len = bytes_le64(r + 24);
-        if (bytes_le32(r + 4) & PERF_MISC_DATA || begin + len < begin)
+static int survey(void *ctx, uint64_t time_ns, const struct perf_record *r, struct err *reterr) {
+        struct perf_data *p = ctx;
+        char name[PERF_NAME_BYTES];
+        struct import_task task;
+
+        if (r->type == PERF_SAMPLE)
+                return survey_sample(p, time_ns, r, reterr);
+        if (r->type == PERF_COMM && parse_name(r, &task, name, sizeof(name)) &&
+            task.pid == task.tid)
+                vec_push(&p->names, (struct perf_name){time_ns, r->at, task.pid});
+        return 0;
+}
+
+/* ---- then: for whom ------------------------------------------------------------------------------ */
+
+/* The process that perf started; of a whole machine that which took most, but not the idle one. */
+static const struct perf_part *find_main(const struct perf_data *p) {
+        const struct perf_part *found = NULL;
+
+        for (size_t i = 0; i < p->parts.n; i++) {
+                const struct perf_part *x = &p->parts.items[i];
+                bool is_first = p->file.events.items[x->event].begins_on_exec;
+
+                if (!p->events.list.items[x->event].is_taken)
+                        continue;
+                if (!found ||
+                    (is_first ? x->first_ns < found->first_ns
+                              : (x->pid && !found->pid) || (x->pid && x->weight > found->weight)))
+                        found = x;
+        }
+        return found;
+}
+
+/* As it was when its first sample was taken; of what perf starts, when it is no more perf itself. */
+static void find_name(const struct perf_data *p, const struct perf_part *x, char *ret, size_t cap) {
+        const struct perf_name *found = NULL;
+        struct perf_record r;
+        struct import_task task;
+
+        snprintf(ret, cap, "%s", x->pid ? "" : "swapper");
+        for (size_t i = 0; i < p->names.n; i++) {
+                const struct perf_name *n = &p->names.items[i];
+
+                if (n->pid != x->pid ||
+                    (n->time_ns > x->first_ns && strcmp(ret, "perf-exec") != 0) ||
+                    (found && n->time_ns < found->time_ns))
+                        continue;
+                found = n;
+                perf_file_record(&p->file, n->at, &r);
+                parse_name(&r, &task, ret, cap);
+        }
+}
+
+static bool has_one_process(const struct perf_data *p) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->parts.n; i++)
+                n += p->events.list.items[p->parts.items[i].event].is_taken;
+        return n == 1;
+}
+
+/* perf does not keep the time of day: the file was written last when the recording ended. */
+static uint64_t find_start_unix_ns(const struct perf_data *p) {
+        uint64_t end_ns, n_ns = p->last_ns - p->start_ns;
+        struct stat st;
+
+        if (fstat(p->in->fd, &st) < 0 || !p->last_ns || !p->events.are_ticks)
                 return 0;
-        snprintf(path, sizeof(path), "%.*s", (int)(n - name_at), (const char *)r + name_at);
-        x = find_process(p, bytes_le32(r + 8), at, &process, reterr);
-        if (x >= 0 && path[0] == '/' && path[1] != '/')
-                import_maps_add(&p->processes.items[process].maps, begin, begin + len,
-                                bytes_le64(r + 32), path);
-        return x;
+        end_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000ull + (uint64_t)st.st_mtim.tv_nsec;
+        return end_ns > n_ns ? end_ns - n_ns : 0;
 }
 
-static int take_fork(struct perf_data *p, uint64_t at, size_t n, struct err *reterr) {
-        const uint8_t *r = p->bytes.items + at;
-        size_t child, parent;
-        int x;
-
-        if (n < 16)
-                return refuse(p, at, reterr, "a fork is cut off");
-        if (bytes_le32(r + 8) == bytes_le32(r + 12))
-                return 0; /* a thread */
-        x = find_process(p, bytes_le32(r + 8), at, &child, reterr);
-        if (x >= 0)
-                x = find_process(p, bytes_le32(r + 12), at, &parent, reterr);
-        if (x >= 0)
-                p->processes.items[child].parent = (uint32_t)parent + 1;
-        return x;
-}
-
-/* A process that forked has what its parent had mapped. */
-static const char *find_place(struct perf_data *p, uint32_t pid, uint64_t address, uint64_t *ret) {
-        uint64_t process;
-        const char *path = NULL;
-
-        *ret = address;
-        if (!map_get(&p->by_pid, pid, &process))
-                return NULL;
-        for (size_t i = 0; i < PERF_MAX_PARENTS; i++) {
-                struct perf_process *x = &p->processes.items[process];
-
-                path = import_maps_find(&x->maps, address, ret);
-                if (path || !x->parent)
-                        break;
-                process = x->parent - 1;
-        }
-        return path;
-}
-
-/* ---- samples ------------------------------------------------------------------------------------ */
-
-struct perf_sample {
-        uint64_t id, ip;
-        uint32_t pid;
-        const uint8_t *chain;
-        uint64_t n_chain;
-};
-
-/* The values of counters that a sample may carry. */
-static void skip_read(struct bytes_reader *r, uint64_t format) {
-        uint64_t n_each = 1 + !!(format & 4) + !!(format & 16);
-        uint64_t n_times = !!(format & 1) + !!(format & 2), n = 1;
-
-        if (format & PERF_READ_GROUP)
-                n = bytes_u64(r);
-        if (n > bytes_left(r))
-                r->bad = true;
-        else
-                bytes_take(r, (n_times + n * n_each) * 8);
-}
-
-static bool parse_sample(const struct perf_data *p, const uint8_t *bytes, size_t n,
-                         struct perf_sample *s) {
-        struct bytes_reader r = bytes_reader_of(bytes, n);
-        uint64_t type = p->sample_type;
-
-        *s = (struct perf_sample){0};
-        if (type & PERF_HAS_IDENTIFIER)
-                s->id = bytes_u64(&r);
-        if (type & PERF_HAS_IP)
-                s->ip = bytes_u64(&r);
-        if (type & PERF_HAS_TID) {
-                s->pid = bytes_u32(&r);
-                bytes_u32(&r);
-        }
-        if (type & PERF_HAS_TIME)
-                bytes_u64(&r);
-        if (type & PERF_HAS_ADDR)
-                bytes_u64(&r);
-        if (type & PERF_HAS_ID)
-                s->id = bytes_u64(&r);
-        if (type & PERF_HAS_STREAM_ID)
-                bytes_u64(&r);
-        if (type & PERF_HAS_CPU)
-                bytes_u64(&r);
-        if (type & PERF_HAS_PERIOD)
-                bytes_u64(&r);
-        if (type & PERF_HAS_READ)
-                skip_read(&r, p->read_format);
-        if (type & PERF_HAS_CALLCHAIN) {
-                s->n_chain = bytes_u64(&r);
-                if (s->n_chain > bytes_left(&r) / 8)
-                        return false;
-                s->chain = bytes_take(&r, s->n_chain * 8);
-        }
-        return !r.bad;
-}
-
-static int add_frame(struct perf_data *p, const struct perf_sample *s, uint64_t ip, bool is_leaf,
-                     bool is_kernel, uint32_t *stack, struct err *reterr) {
-        struct import_place place = {.module = "[kernel]", .address = ip};
-        uint32_t location;
+static int begin(struct perf_data *p, struct err *reterr) {
+        const struct perf_part *main = find_main(p);
+        struct import_begin b = sample_events_begin(&p->events);
+        char name[PERF_NAME_BYTES] = "";
         int r;
 
-        if (!is_kernel) /* the leaf is no return address: that would be behind it */
-                place.module = find_place(p, s->pid, ip + is_leaf, &place.address);
-        r = import_trace_place(p->t, &place, &location, reterr);
-        if (r < 0)
-                return r;
-        r = import_trace_stack(p->t, *stack, location, stack);
-        return r < 0 ? err_set_errno(reterr, r, "too many call paths") : 0;
+        p->start_ns = UINT64_MAX;
+        for (size_t i = 0; i < p->parts.n; i++) {
+                const struct perf_part *x = &p->parts.items[i];
+
+                if (p->events.list.items[x->event].is_taken)
+                        p->start_ns =
+                                MIN(p->start_ns, x->first_ns - MIN(x->first_ns, x->first_weight));
+        }
+        if (main) {
+                find_name(p, main, name, sizeof(name));
+                b.pid = main->pid;
+                b.command = p->events.are_ticks || has_one_process(p) ? name : "";
+        }
+        b.started_unix_ns = find_start_unix_ns(p);
+        b.names_made_code =
+                perf_space_is_here(p->space) && (p->events.are_ticks || has_one_process(p));
+        r = import_trace_begin(p->t, &b, reterr);
+        if (r >= 0 && p->events.are_ticks && main) {
+                p->ticks = import_ticks_new(p->t, main->pid);
+                import_ticks_name(p->ticks, (struct import_task){0, 0}, "swapper");
+        }
+        return r;
+}
+
+/* ---- call paths ---------------------------------------------------------------------------------- */
+
+static int add_frame(struct perf_data *p, uint32_t pid, uint64_t ip, bool is_leaf, bool is_kernel,
+                     uint32_t *stack, struct err *reterr) {
+        struct import_place place;
+
+        ip += is_leaf; /* the leaf is no return address: that would be behind it */
+        if (is_kernel)
+                perf_space_kernel_place(p->space, ip, &place);
+        else
+                perf_space_place(p->space, pid, ip, &place);
+        return import_trace_call(p->t, &place, stack, reterr);
 }
 
 /* Marks stand before the part of a chain they are about, which is innermost first. */
-static bool is_in_kernel(const struct perf_sample *s, uint64_t i, bool starts_in_kernel) {
+static bool is_in_kernel(const struct perf_sample *s, uint64_t i) {
         while (i-- > 0) {
                 uint64_t mark = bytes_le64(s->chain + i * 8);
 
                 if (mark >= PERF_CONTEXT_MAX)
                         return mark != PERF_CONTEXT_USER;
         }
-        return starts_in_kernel;
+        return s->is_in_kernel;
 }
 
-static int put_sample(struct perf_data *p, uint64_t at, size_t n, struct err *reterr) {
-        const uint8_t *head = p->bytes.items + at;
-        bool is_kernel = (bytes_le32(head + 4) & PERF_MISC_CPU) == 1, was_kernel = false;
-        struct perf_sample s;
-        uint32_t stack = 0;
-        uint64_t first = 0, one;
+/* The program's part, from a copy of its stack. */
+static int add_copy(struct perf_data *p, const struct perf_event *e, const struct perf_sample *s,
+                    uint32_t *ret, struct err *reterr) {
+        bool is_whole;
+        size_t n = perf_space_walk(p->space, e, s, p->pcs, PERF_MAX_FRAMES, &is_whole);
         int r = 0;
 
-        if (!parse_sample(p, head + PERF_RECORD_HEAD_BYTES, n - PERF_RECORD_HEAD_BYTES, &s))
-                return refuse(p, at, reterr, "a sample is cut off");
-        if (p->n_events > 1 && !map_get(&p->ids, s.id, &one)) {
-                p->n_others++;
-                return 0;
+        p->n_copies++;
+        p->n_cut += !is_whole;
+        for (size_t i = n; i-- > 0 && r >= 0;)
+                r = p->pcs[i] == REMOTE_PC_OMITTED
+                            ? 0
+                            : add_frame(p, s->pid, p->pcs[i], false, false, ret, reterr);
+        return r < 0 ? r : n > 0;
+}
+
+static int make_stack(struct perf_data *p, const struct perf_event *e, const struct perf_sample *s,
+                      uint32_t *ret, struct err *reterr) {
+        bool was_kernel = false, has_copy = false;
+        uint64_t first = 0;
+        int r = 0;
+
+        *ret = 0;
+        if (s->regs && s->stack) {
+                r = add_copy(p, e, s, ret, reterr);
+                has_copy = r > 0;
         }
-        p->n_samples++;
-        while (first < s.n_chain && bytes_le64(s.chain + first * 8) >= PERF_CONTEXT_MAX)
+        while (first < s->n_chain && bytes_le64(s->chain + first * 8) >= PERF_CONTEXT_MAX)
                 first++;
-        for (uint64_t i = s.n_chain; i-- > first && r >= 0;) {
-                uint64_t ip = bytes_le64(s.chain + i * 8);
+        for (uint64_t i = s->n_chain; i-- > first && r >= 0;) {
+                uint64_t ip = bytes_le64(s->chain + i * 8);
 
-                if (ip >= PERF_CONTEXT_MAX)
+                if (ip >= PERF_CONTEXT_MAX || (!ip && i > first)) /* 0: what a walk ended at */
                         continue;
-                if (i + 1 == s.n_chain || bytes_le64(s.chain + (i + 1) * 8) >= PERF_CONTEXT_MAX)
-                        was_kernel = is_in_kernel(&s, i, is_kernel);
-                r = add_frame(p, &s, ip, i == first, was_kernel, &stack, reterr);
+                if (i + 1 == s->n_chain || bytes_le64(s->chain + (i + 1) * 8) >= PERF_CONTEXT_MAX)
+                        was_kernel = is_in_kernel(s, i);
+                if (was_kernel || !has_copy)
+                        r = add_frame(p, s->pid, ip, i == first, was_kernel, ret, reterr);
         }
-        if (first >= s.n_chain && p->sample_type & PERF_HAS_IP)
-                r = add_frame(p, &s, s.ip, true, is_kernel, &stack, reterr);
-        return r < 0 ? r : import_trace_total(p->t, stack, &(struct import_total){1, 1, 0, 0});
-}
-
-/* ---- records ------------------------------------------------------------------------------------ */
-
-static int take_record(struct perf_data *p, uint64_t at, size_t n, bool wants_samples,
-                       struct err *reterr) {
-        uint32_t type = bytes_le32(p->bytes.items + at);
-
-        if (type == PERF_COMPRESSED || type == PERF_COMPRESSED2)
-                return refuse(p, at, reterr, "compressed records: record without -z");
-        if (type == PERF_AUXTRACE)
-                return refuse(p, at, reterr, "a trace of the hardware, which silt does not read");
-        if (wants_samples)
-                return type == PERF_SAMPLE ? put_sample(p, at, n, reterr) : 0;
-        if (type == PERF_MMAP || type == PERF_MMAP2)
-                return take_mapping(p, at, n, type, reterr);
-        return type == PERF_FORK ? take_fork(p, at, n, reterr) : 0;
-}
-
-static int each_record(struct perf_data *p, bool wants_samples, struct err *reterr) {
-        uint64_t at = bytes_le64(p->bytes.items + 40), size = bytes_le64(p->bytes.items + 48), end;
-        int r = 0;
-
-        if (!size)
-                return refuse(p, 48, reterr, "no data: perf was not ended properly");
-        if (!is_inside(p, at, size))
-                return refuse(p, 40, reterr, "the records are not in the file: it is cut off");
-        for (end = at + size; end - at >= PERF_RECORD_HEAD_BYTES && r >= 0;) {
-                size_t n = bytes_le32(p->bytes.items + at + 4) >> 16;
-
-                if (n < PERF_RECORD_HEAD_BYTES || n > end - at)
-                        return refuse(p, at, reterr, "a record is longer than the file");
-                r = take_record(p, at, n, wants_samples, reterr);
-                at += n;
-        }
+        if (r >= 0 && first >= s->n_chain && e->sample_type & PERF_HAS_IP &&
+            (s->is_in_kernel || !has_copy))
+                r = add_frame(p, s->pid, s->ip, true, s->is_in_kernel, ret, reterr);
         return r;
 }
 
+static int take_sample(struct perf_data *p, uint64_t time_ns, const struct perf_record *r,
+                       struct err *reterr) {
+        int event = perf_file_event(&p->file, r);
+        const struct sample_event *e;
+        struct perf_sample s;
+        uint32_t stack;
+        uint64_t weight;
+        int x;
+
+        if (event < 0 || !p->events.list.items[event].is_taken)
+                return 0;
+        e = &p->events.list.items[event];
+        if (!perf_sample_parse(&p->file.events.items[event], r, &s))
+                return perf_file_refuse(&p->file, r->at, reterr, "a sample is cut off");
+        x = make_stack(p, &p->file.events.items[event], &s, &stack, reterr);
+        if (x < 0)
+                return x;
+        if (p->ticks)
+                return import_ticks_put(p->ticks,
+                                        &(struct import_tick){.time_ns = time_ns,
+                                                              .weight_ns = s.period,
+                                                              .task = {s.pid, s.tid},
+                                                              .stack = stack,
+                                                              .state = sample_kind_state(e->kind)},
+                                        reterr);
+        weight = p->events.unit == TRACE_UNIT_SAMPLES ? 1 : s.period;
+        return import_trace_total(p->t, stack, &(struct import_total){1, weight, 0, 0});
+}
+
+/* ---- records in the order of times --------------------------------------------------------------- */
+
+static int take_fork(struct perf_data *p, uint64_t time_ns, const struct perf_record *r,
+                     struct err *reterr) {
+        struct import_task child, parent;
+
+        if (r->n < 24)
+                return perf_file_refuse(&p->file, r->at, reterr, "a fork is cut off");
+        child = (struct import_task){bytes_le32(r->bytes + 8), bytes_le32(r->bytes + 16)};
+        parent = (struct import_task){bytes_le32(r->bytes + 12), bytes_le32(r->bytes + 20)};
+        if (p->ticks)
+                import_ticks_fork(p->ticks, child, parent, time_ns);
+        return child.pid == parent.pid
+                       ? 0
+                       : perf_space_fork(p->space, child.pid, parent.pid, r->at, reterr);
+}
+
+static void take_name(struct perf_data *p, uint64_t time_ns, const struct perf_record *r) {
+        char name[PERF_NAME_BYTES];
+        struct import_task task;
+
+        if (!parse_name(r, &task, name, sizeof(name)))
+                return;
+        if (r->misc & PERF_MISC_EXEC) {
+                perf_space_exec(p->space, task.pid);
+                if (p->ticks)
+                        import_ticks_exec(p->ticks, task.pid, time_ns);
+        }
+        if (p->ticks)
+                import_ticks_name(p->ticks, task, name);
+}
+
+static int take_record(struct perf_data *p, uint64_t time_ns, const struct perf_record *r,
+                       struct err *reterr) {
+        time_ns -= MIN(time_ns, p->start_ns);
+        switch (r->type) {
+        case PERF_MMAP:
+        case PERF_MMAP2: return perf_space_map(p->space, r, reterr);
+        case PERF_FORK: return take_fork(p, time_ns, r, reterr);
+        case PERF_COMM: take_name(p, time_ns, r); return 0;
+        case PERF_EXIT:
+                if (p->ticks && r->n >= 24 && bytes_le32(r->bytes + 8) == bytes_le32(r->bytes + 16))
+                        import_ticks_exit(p->ticks, bytes_le32(r->bytes + 8), time_ns);
+                return 0;
+        default: return take_sample(p, time_ns, r, reterr);
+        }
+}
+
 static void tell(const struct perf_data *p) {
+        struct unit_text n;
         char text[120];
 
-        if (p->n_others) {
-                snprintf(text, sizeof(text), "%llu samples of other events are left out",
-                         (unsigned long long)p->n_others);
+        sample_events_tell(&p->events, p->t);
+        if (p->ticks)
+                import_ticks_tell(p->ticks);
+        if (p->file.n_lost || p->n_unknown) {
+                snprintf(text, sizeof(text), "perf lost %s samples or more",
+                         unit_count(&n, p->file.n_lost + p->n_unknown));
                 import_trace_limit(p->t, text);
         }
-        if (p->sample_type & PERF_HAS_STACK_USER)
-                import_trace_limit(
-                        p->t,
-                        "Copies of stacks (--call-graph dwarf) are not unwound: use perf script for them");
+        if (p->n_cut) {
+                snprintf(text, sizeof(text),
+                         "%.0f %% of the call paths from copies of stacks are cut short",
+                         100.0 * (double)p->n_cut / (double)p->n_copies);
+                import_trace_limit(p->t, text);
+        }
 }
 
 static int read_all(struct perf_data *p, struct err *reterr) {
+        struct perf_record record;
+        uint64_t time_ns;
         int r;
 
-        if (p->bytes.n < PERF_HEAD_BYTES || bytes_le64(p->bytes.items + 8) < PERF_HEAD_BYTES)
-                return refuse(p, 8, reterr, "the head is cut off, or perf wrote to a pipe");
-        r = read_attributes(p, reterr);
-        if (r >= 0)
-                r = each_record(p, false, reterr);
-        if (r >= 0)
-                r = import_trace_begin(p->t,
-                                       &(struct import_begin){.is_totals = true,
-                                                              .has_no_time = true,
-                                                              .has_no_blocks = true,
-                                                              .unit = TRACE_UNIT_SAMPLES},
-                                       reterr);
-        if (r >= 0)
-                r = each_record(p, true, reterr);
+        for (size_t i = 0; i < p->events.list.n; i++) {
+                p->events.list.items[i].name = p->file.events.items[i].name;
+                p->events.list.items[i].kind = kind_of(&p->file.events.items[i]);
+        }
+        r = sample_events_choose(&p->events, p->t, p->in->path, reterr);
         if (r < 0)
                 return r;
-        tell(p);
-        return import_trace_moment(p->t, 0, reterr);
+        p->space = perf_space_new(&p->file, import_trace_asks_files(p->t));
+        p->pcs = malloc(PERF_MAX_FRAMES * sizeof(*p->pcs));
+        if (!p->pcs)
+                abort();
+        r = begin(p, reterr);
+        while (r >= 0 && (r = perf_file_next(&p->file, &time_ns, &record, reterr)) > 0)
+                r = take_record(p, time_ns, &record, reterr);
+        if (r >= 0)
+                tell(p);
+        return r < 0 || p->events.are_ticks ? r : import_trace_moment(p->t, 0, reterr);
 }
 
 static int read_perf_data(struct import_input *in, struct import_trace *t, struct err *reterr) {
         struct perf_data p = {.in = in, .t = t};
-        int r = import_input_all(in, &p.bytes, reterr);
+        int r = perf_file_open(&p.file, in, survey, &p, reterr);
 
         if (r >= 0)
                 r = read_all(&p, reterr);
-        for (size_t i = 0; i < p.processes.n; i++)
-                import_maps_done(&p.processes.items[i].maps);
-        vec_free(&p.processes);
-        map_done(&p.by_pid);
-        map_done(&p.ids);
-        vec_free(&p.bytes);
+        import_ticks_free(p.ticks);
+        perf_space_free(p.space);
+        free(p.pcs);
+        perf_file_done(&p.file);
+        vec_free(&p.events.list);
+        vec_free(&p.parts);
+        vec_free(&p.names);
+        map_done(&p.part_of);
         return r;
 }
 
 const struct import_format import_perf_data = {
         .name = "perf",
         .title = "a recording of perf",
-        .lacks =
-                "samples by call path, but nothing about memory; when they were taken is not kept, and functions of the kernel have no names here",
+        .lacks = "samples, but nothing about memory",
+        .has_types = true,
         .matches = matches,
         .read = read_perf_data,
 };

@@ -17,6 +17,7 @@ enum {
         MAKER_MAX_HERITAGE_SLICES = 4096, /* as the recorder */
         MAKER_FOLD_BLOCKS = 65536,
         MAKER_MAX_LINES = 1 << 16, /* of what children inherited: a row each */
+        MAKER_MAX_TICKS = 1 << 16,
 };
 
 struct maker_process {
@@ -159,10 +160,11 @@ static void maker_come_to(struct trace_maker *m, uint64_t time_ns) {
                 m->book.now_ns = time_ns;
                 return;
         }
-        if (time_ns >= due_ns && sites_slice_is_dirty(&m->sites))
+        if (time_ns >= due_ns && (sites_slice_is_dirty(&m->sites) || trace_n_open_ticks(m->w)))
                 maker_end_slice(m, MAX(due_ns, m->book.now_ns), SITES_CHECKPOINT_WHEN_DUE);
         else if (trace_slice_n_events(m->w) + MAKER_SPARE_EVENTS > trace_slice_max_events(m->w) ||
-                 m->sites.n_lines_in_slice >= MAKER_MAX_LINES)
+                 m->sites.n_lines_in_slice >= MAKER_MAX_LINES ||
+                 trace_n_open_ticks(m->w) >= MAKER_MAX_TICKS)
                 maker_end_slice(m, m->book.now_ns, SITES_CHECKPOINT_WHEN_DUE);
         book_set_now(&m->book, time_ns);
 }
@@ -261,6 +263,13 @@ int trace_maker_add_thread(struct trace_maker *m, const struct trace_thread *thr
         vec_push(&m->thread_process, thread->process);
         book_add_thread(&m->book, id);
         *ret_thread = id;
+        return 0;
+}
+
+int trace_maker_name_thread(struct trace_maker *m, uint32_t thread, const char *name) {
+        if (thread >= m->thread_process.n)
+                return -EINVAL;
+        trace_name_thread(m->w, thread, name);
         return 0;
 }
 
@@ -474,5 +483,16 @@ int trace_maker_sample(struct trace_maker *m, const struct trace_sample *sample)
         maker_come_to(m, sample->time_ns);
         placed.time_ns = m->book.now_ns;
         trace_put_sample(m->w, &placed);
+        return 0;
+}
+
+int trace_maker_tick(struct trace_maker *m, const struct trace_tick *tick) {
+        if (maker_is_totals(m) || tick->thread >= m->thread_process.n ||
+            tick->stack >= m->n_stacks || tick->state >= TRACE_N_TICK_STATES)
+                return -EINVAL;
+        if (tick->weight_ns > TRACE_TICK_MAX_NS)
+                return -ERANGE;
+        maker_come_to(m, tick->time_ns);
+        trace_put_tick(m->w, tick);
         return 0;
 }

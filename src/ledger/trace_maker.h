@@ -44,6 +44,8 @@ int trace_maker_end_process(struct trace_maker *m, const struct trace_process_en
 /* name: NULL or "" unknown. */
 int trace_maker_add_thread(struct trace_maker *m, const struct trace_thread *thread,
                            const char *name, uint32_t *ret_thread);
+/* The last name counts. */
+int trace_maker_name_thread(struct trace_maker *m, uint32_t thread, const char *name);
 
 /* Events. address is not 0; stack 0: unknown. */
 struct trace_maker_block {
@@ -68,6 +70,8 @@ int trace_maker_lose(struct trace_maker *m, uint64_t time_ns, uint32_t thread, u
 
 void trace_maker_note(struct trace_maker *m, uint64_t time_ns, const char *text);
 int trace_maker_sample(struct trace_maker *m, const struct trace_sample *sample);
+/* Where a thread's time went, also of a process that has ended. Not of totals; a time that goes back stays as it is. */
+int trace_maker_tick(struct trace_maker *m, const struct trace_tick *tick);
 
 /* Totals (a writer with TRACE_IS_TOTALS): what a site did since the start, as profiles without events say it. Blocks and bytes go
  * together: more bytes take more blocks. Sums never shrink, and no more is released than was allocated: else -ERANGE. */

@@ -248,6 +248,44 @@ static void test_refused(void **state) {
         file_expect_valid();
 }
 
+/* Ticks alone make slices, a quarter second each; one of a process that has ended is kept. */
+static void test_ticks(void **state) {
+        struct trace_writer *w;
+        struct trace_maker *m = maker_open(0, &w);
+        struct trace_tick tick = {.weight_ns = 1000, .n_samples = 1, .stack = 1};
+        uint32_t process = begin_process(m, TRACE_NO_PROCESS, false, 0), thread;
+        struct trace_tick bad;
+        size_t n = 0;
+
+        assert_int_equal(trace_maker_add_thread(m, &(struct trace_thread){process, 7, 0}, "was",
+                                                &thread),
+                         0);
+        assert_int_equal(trace_maker_name_thread(m, thread, "is"), 0);
+        assert_int_equal(trace_maker_name_thread(m, thread + 1, "is"), -EINVAL);
+        for (uint32_t i = 1; i <= 4; i++) {
+                tick.time_ns = i * 200000000;
+                assert_int_equal(trace_maker_tick(m, &tick), 0);
+        }
+        trace_maker_end_process(m, &(struct trace_process_end){.process = process,
+                                                               .end_ns = tick.time_ns});
+        assert_int_equal(trace_maker_tick(m, &tick), 0);
+        bad = tick, bad.thread++;
+        assert_int_equal(trace_maker_tick(m, &bad), -EINVAL);
+        bad = tick, bad.stack = N_STACKS + 1;
+        assert_int_equal(trace_maker_tick(m, &bad), -EINVAL);
+        bad = tick, bad.state = TRACE_N_TICK_STATES;
+        assert_int_equal(trace_maker_tick(m, &bad), -EINVAL);
+        bad = tick, bad.weight_ns = TRACE_TICK_MAX_NS + 1;
+        assert_int_equal(trace_maker_tick(m, &bad), -ERANGE);
+        maker_close(m, w, tick.time_ns);
+        file_expect_valid();
+        for (size_t i = 0; i < trace_n_tick_spans(file_reader()); i++)
+                n += trace_tick_span(file_reader(), i)->n;
+        assert_int_equal(n, 5);
+        assert_true(trace_n_tick_spans(file_reader()) >= 2);
+        assert_string_equal(trace_view(file_reader())->threads[thread].name, "is");
+}
+
 /* ---- totals ------------------------------------------------------------------------------------- */
 
 struct sums {
@@ -382,6 +420,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_events, file_setup, file_teardown),
                 cmocka_unit_test_setup_teardown(test_full_slice, file_setup, file_teardown),
                 cmocka_unit_test_setup_teardown(test_refused, file_setup, file_teardown),
+                cmocka_unit_test_setup_teardown(test_ticks, file_setup, file_teardown),
                 cmocka_unit_test_setup_teardown(test_totals, file_setup, file_teardown),
                 cmocka_unit_test_setup_teardown(test_totals_refused, file_setup, file_teardown),
         };

@@ -4,7 +4,6 @@
 import math
 import os
 import re
-import shutil
 
 from harness.answer import parse
 from harness.process import run
@@ -158,54 +157,6 @@ def test_cpu_profile_is_as_google_pprof_tells_it(t):
     assert r.code == 2 and "cannot compare" in r.errors and len(r.errors.strip().splitlines()) == 1, r.errors
     r = t.silt.command("diff", path, path)
     assert r.code == 0 and f"{total:,} samples" in r.text, r.text
-
-
-SCRIPT = """busy 4711 [002] 1234.567890:     250000 cpu-clock:u: 
-\t          401136 hot+0x20 (/usr/bin/busy)
-\t          401180 main+0x10 (/usr/bin/busy)
-
-busy 4711 [002] 1234.568140:     250000 cpu-clock:u: 
-\t          401156 warm+0x20 (/usr/bin/busy)
-\t          401180 main+0x10 (/usr/bin/busy)
-
-busy 4711 [002] 1234.568150:          1 page-faults:u: 
-\t          401156 warm+0x20 (/usr/bin/busy)
-
-busy 4711 [002] 1234.568390:     250000 cpu-clock:u: 
-\t          401137 hot+0x21 (/usr/bin/busy)
-\t          401180 main+0x10 (/usr/bin/busy)
-
-"""
-
-
-def test_perf_data_and_script_have_perfs_samples(t):
-    path = t.path("perf.txt")
-    with open(path, "w") as f:
-        f.write(SCRIPT)
-    assert report(t, path)["headline"] == "the program: 3 samples in 2 call paths."
-    assert by_function(t, path) == {"hot": 2, "warm": 1}
-    verified(t, path)
-    if not shutil.which("perf"):
-        print("perf is not installed: only a written file was read")
-        return
-    data = t.path("perf.data")
-    r = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-g", "-o", data, build(t, "busy", BUSY)])
-    if r.code:
-        print(f"perf cannot record here: only a written file was read: {r.errors.strip()[:200]}")
-        return
-    r = run(["perf", "script", "-i", data])
-    with open(path, "w") as f:
-        f.write(r.text)
-    r = run(["perf", "report", "-i", data, "--stdio", "-g", "none", "--no-children", "-n", "-F", "sample,sym"])
-    told = {name: int(n) for n, name in re.findall(r"^ +(\d+) +\[\.\] (\w+)", r.text, re.M)}
-    mine = by_function(t, path)
-    assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
-    n_samples = len(re.findall(r"^\S.*cpu-clock:u?:", run(["perf", "script", "-i", data]).text, re.M))
-    assert report(t, path)["totals"]["peak_live_bytes"] == n_samples
-    mine = by_function(t, data)
-    assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
-    assert report(t, data)["totals"]["peak_live_bytes"] == n_samples
-    verified(t, data)
 
 
 INSTRUMENTS = """<?xml version="1.0"?>

@@ -99,6 +99,11 @@ size_t trace_n_open_ticks(const struct trace_writer *w) {
         return w->n_open_ticks;
 }
 
+void trace_put_tick(struct trace_writer *w, const struct trace_tick *tick) {
+        assert(tick->thread < w->threads.n);
+        w->n_open_ticks++;
+}
+
 uint64_t trace_slice_end_ns(const struct trace_writer *w, uint64_t end_ns) {
         return MAX(end_ns, w->last_ns);
 }
