@@ -104,6 +104,13 @@ static void test_fragmented(void **state) {
             "The heap is 8.0 times live: 28.0 MiB are free blocks between live ones; 88 % of the pinned pages hold one block each of Session::log_line (512 B), allocated at session.cc:41.");
         has(text, "7,168 pages pinned by Session::log_line");
         free(text);
+        setenv("COLUMNS", "80", 1); /* nothing of it is cut */
+        text = printed("@end", false);
+        setenv("COLUMNS", "120", 1);
+        has(text, "in 7,168 pages pinned by   ");
+        has(text, "  Session::log_line (512 B)   ");
+        has(text, "  session.cc:41   ");
+        free(text);
 }
 
 static void sentence(struct bill *b, bool is_closed, const char *want) {
@@ -195,6 +202,8 @@ static void test_pictures(void **state) {
         assert_int_equal(count(text, "<title>"), BILL_TRACE_CELLS);
         has(text, HEAP_MARK);
         has(text, "most of Session::log_line");
+        /* a block in several boxes is as old in each */
+        assert_int_equal(count(text, ", newest at "), BILL_TRACE_CELLS);
         free(text);
         text = drawn(true, &result);
         assert_int_equal(result.n_moments, 8);

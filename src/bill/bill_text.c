@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bill for people: the largest part in a sentence, then all of them, adding up. */
+#include <string.h>
+
 #include "base/units.h"
 #include "bill/bill_view.h"
 #include "bill/bill_words.h"
@@ -35,15 +37,47 @@ static void print_row(const struct style *s, int64_t bytes, uint64_t whole, cons
         str_done(&cut);
 }
 
-/* A line below a part: with its figure at the right place of its own, so that columns still add up. */
+/* How much of text a line of so many cells has, up to a blank; all, if it has no such blank. */
+static size_t find_break(const char *text, size_t width) {
+        size_t all = strlen(text), found = all;
+        struct str part = {0};
+
+        if (str_width(text) <= width)
+                return all;
+        for (size_t i = 1; i < all; i++) {
+                if (text[i] != ' ' || text[i - 1] == ' ')
+                        continue;
+                str_clear(&part);
+                str_addn(&part, text, i);
+                if (str_width(str_text(&part)) > width)
+                        break;
+                found = i;
+        }
+        str_done(&part);
+        return found;
+}
+
+/* A line below a part: with its figure at the right place of its own, so that columns still add up. What does not fit follows below: cut in the middle, it
+ * would lose figures. */
 static void print_line(const struct style *s, uint64_t bytes, const char *text) {
         size_t width = s->width > NAME_INDENT + 24 ? s->width - NAME_INDENT - 12 : 20;
-        struct str cut = {0};
+        struct str part = {0}, cut = {0};
         struct unit_text t;
 
-        style_add_cut(s, &cut, text, width);
-        fprintf(s->out, "%*s%s%9s  %s%s\n", NAME_INDENT, "", s->dim, unit_bytes(&t, bytes),
-                str_text(&cut), s->plain);
+        unit_bytes(&t, bytes);
+        for (bool is_first = true; is_first || *text; is_first = false) {
+                size_t n = find_break(text, width);
+
+                str_clear(&part);
+                str_clear(&cut);
+                str_addn(&part, text, n);
+                style_add_cut(s, &cut, str_text(&part), width);
+                fprintf(s->out, "%*s%s%9s  %s%s\n", NAME_INDENT, "", s->dim, is_first ? t.s : "",
+                        str_text(&cut), s->plain);
+                text += n;
+                text += strspn(text, " ");
+        }
+        str_done(&part);
         str_done(&cut);
 }
 
@@ -60,6 +94,8 @@ static void add_line(const struct bill_view *v, enum bill_kind k, const struct b
                         str_add(to, "code without a name");
                 if (place.n)
                         str_addf(to, "  %s", str_text(&place));
+        } else if (k == BILL_SHARED && bill_is_dev_zero(l->name)) {
+                str_add(to, "shared memory (/dev/zero)");
         } else if (l->name[0]) {
                 style_add_clean(to,
                                 v->o->is_full || l->name[0] != '/' ? l->name : frame_base(l->name));

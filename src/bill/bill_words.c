@@ -56,6 +56,12 @@ void bill_add_mapper(const struct frame_names *n, const struct bill_line *l, boo
                 bill_add_function(n, l->stack, utf8, to, place);
 }
 
+bool bill_is_dev_zero(const char *name) {
+        static const char zero[] = "/dev/zero";
+
+        return strncmp(name, zero, strlen(zero)) == 0;
+}
+
 /* ---- the largest part ------------------------------------------------------------------------ */
 
 /* Parts that one thing is to be said about. */
@@ -134,7 +140,8 @@ static void add_named(const char *name, uint64_t bytes, struct str *to) {
 
         if (name[0]) {
                 str_addf(to, ", %s of it ", unit_bytes(&t, bytes));
-                style_add_clean(to, frame_base(name));
+                style_add_clean(to, bill_is_dev_zero(name) ? "without a file (/dev/zero)"
+                                                           : frame_base(name));
         }
 }
 

@@ -8,6 +8,9 @@
 
 struct bill_options;
 
+/* What the kernel calls memory that is shared without a file: "/dev/zero (deleted)". */
+bool bill_is_dev_zero(const char *name);
+
 /* Of the part, for people. */
 const char *bill_kind_words(const struct bill *b, enum bill_kind k);
 

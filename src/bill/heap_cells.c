@@ -31,9 +31,22 @@ struct merging {
         uint64_t end;        /* of the last one */
         size_t n_put, n_per; /* cells in the last one, and at most */
         uint64_t most_bytes; /* of the cell whose owner it has */
+        const struct resident_cell
+                *first; /* in which the block begins that goes on in those behind it */
 };
 
+/* Times are of blocks that begin in a cell: one in the middle of a large block is as old as that. */
+static const struct resident_cell *begin_of(struct merging *m, const struct resident_cell *c) {
+        bool goes_on = m->first && c->begin == m->end && c->live_bytes && !c->newest_ns &&
+                       !c->oldest_ns && c->stack == m->first->stack;
+
+        if (!goes_on)
+                m->first = c;
+        return m->first;
+}
+
 static void take_cell(struct merging *m, const struct resident_cell *c) {
+        const struct resident_cell *first = begin_of(m, c);
         bool is_apart = m->f->cells.n && c->begin != m->end;
         struct heap_cell *to;
 
@@ -49,10 +62,10 @@ static void take_cell(struct merging *m, const struct resident_cell *c) {
         to->resident_bytes += c->n_resident_pages * m->page_bytes;
         to->live_bytes += c->live_bytes;
         to->n_blocks += c->n_blocks;
-        if (c->newest_ns)
-                to->newest_ns = MAX(to->newest_ns, c->newest_ns);
-        if (c->oldest_ns && (!to->oldest_ns || c->oldest_ns < to->oldest_ns))
-                to->oldest_ns = c->oldest_ns;
+        if (first->newest_ns)
+                to->newest_ns = MAX(to->newest_ns, first->newest_ns);
+        if (first->oldest_ns && (!to->oldest_ns || first->oldest_ns < to->oldest_ns))
+                to->oldest_ns = first->oldest_ns;
         if (c->live_bytes > m->most_bytes) {
                 m->most_bytes = c->live_bytes;
                 to->stack = c->stack;

@@ -58,16 +58,28 @@ static uint64_t find_most(const struct whatif *w) {
         return most;
 }
 
+/* Round in the unit it is printed in, and four to eight of them. */
+static uint64_t step_of(uint64_t most) {
+        static const uint64_t steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+        uint64_t unit = 1;
+
+        for (;; unit *= 1024)
+                for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+                        if (steps[i] * unit >= most / 8 || unit >= UINT64_MAX / 1024 / 1024)
+                                return steps[i] * unit;
+}
+
 static void draw_axes(FILE *out, const struct whatif *w, uint64_t most) {
+        uint64_t step = step_of(most);
         struct unit_text t;
 
-        for (unsigned i = 0; i <= 4; i++) {
-                double y = y_of(most / 4 * i, most);
+        for (uint64_t at = 0; at <= most; at += step) {
+                double y = y_of(at, most);
 
                 fprintf(out,
                         "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
                         LEFT, WIDTH - RIGHT, y, y);
-                put_text(out, LEFT - 8, y + 4, "text-anchor=\"end\"", unit_bytes(&t, most / 4 * i));
+                put_text(out, LEFT - 8, y + 4, "text-anchor=\"end\"", unit_bytes(&t, at));
         }
         put_text(out, LEFT, TOP + HEIGHT + 20, "", "0");
         put_text(out, WIDTH - RIGHT, TOP + HEIGHT + 20, "text-anchor=\"end\"",

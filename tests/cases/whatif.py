@@ -220,6 +220,8 @@ def test_picture_and_text(t):
     with open(picture) as f:
         drawn = f.read()
     assert drawn.startswith("<svg") and drawn.count("<path") == 2
+    ticks = re.findall(r'text-anchor="end">([0-9.]+) (?:[KMG]i)?B<', drawn)
+    assert len(ticks) > 3 and all(t.endswith(".0") or t.isdigit() for t in ticks), ticks
     lines = r.text.splitlines()
     assert re.match(r"Nothing to compare glibc with|No allocator saves|\w+ would need", lines[0]), lines[0]
 

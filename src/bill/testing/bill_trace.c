@@ -41,7 +41,9 @@ static struct resident_area *add_area(struct resident *r, enum resident_kind kin
 }
 
 static void add_cells(struct resident *r, const struct paths *p, uint64_t now_ns, uint64_t live) {
-        for (unsigned i = 0; i < BILL_TRACE_CELLS; i++)
+        for (unsigned i = 0; i < BILL_TRACE_CELLS; i++) {
+                bool goes_on = i % 8 == 3; /* a block that began before */
+
                 vec_push(&r->cells,
                          (struct resident_cell){.begin = HEAP_BEGIN +
                                                          (uint64_t)i * BILL_TRACE_CELL_PAGES *
@@ -49,10 +51,11 @@ static void add_cells(struct resident *r, const struct paths *p, uint64_t now_ns
                                                 .n_pages = BILL_TRACE_CELL_PAGES,
                                                 .n_resident_pages = BILL_TRACE_CELL_PAGES,
                                                 .live_bytes = live,
-                                                .oldest_ns = now_ns / 4,
-                                                .newest_ns = now_ns / 2 + i,
+                                                .oldest_ns = goes_on ? 0 : now_ns / 4,
+                                                .newest_ns = goes_on ? 0 : now_ns / 2 + i,
                                                 .stack = i % 8 ? p->log_line : p->load,
-                                                .n_blocks = (uint32_t)(live / 512)});
+                                                .n_blocks = goes_on ? 0 : (uint32_t)(live / 512)});
+        }
 }
 
 /* A page has one block of 512 bytes each in the end. */
