@@ -116,10 +116,6 @@ def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes"))
     """A profile with one function, `f`, and these samples."""
     texts = [b"", b"f", b"f.c", default.encode(), label.encode()]
     out = (field(14, 3) if default else b"") + (field(9, time_s * 10**9) if time_s else b"")
-def profile(values, types=(("inuse_objects", "count"), ("inuse_space", "bytes")), default="", label=""):
-    """A profile with one function, `f`, and these samples."""
-    texts = [b"", b"f", b"f.c", default.encode(), label.encode()]
-    out = field(14, 3) if default else b""
     labels = field(3, field(1, 4) + field(3, 7)) if label else b""
     for pair in types:
         numbers = []
