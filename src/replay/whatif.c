@@ -12,7 +12,11 @@
 #include "show/opened.h"
 #include "show/process_holders.h"
 
-enum { USUAL_SITES = 5 };
+enum {
+        USUAL_SITES = 5,
+        AROUND_US = 100000, /* beside a moment */
+        STEADY_SHARE = 10,
+};
 
 /* ---- the recorded allocator --------------------------------------------------------------------- */
 
@@ -191,6 +195,46 @@ uint64_t whatif_column_bytes(const struct whatif *w, const struct whatif_row *ro
         return 0;
 }
 
+static uint64_t distance(uint64_t a, uint64_t b) {
+        return a > b ? a - b : b - a;
+}
+
+/* The replay under the recorded allocator against what its bill says, where live bytes were steady, near their peak. Where silt knows why they differ, nothing is compared. */
+static void judge(struct whatif *w) {
+        const struct trace_view *v = query_view(w->q);
+        const struct recorded_heap *h = &w->recorded_heap;
+        uint64_t least = UINT64_MAX, most = 0;
+        const struct whatif_row *row;
+        size_t at, around;
+
+        if (!w->is_recorded || w->reference == SIZE_MAX || w->has_other_allocators ||
+            w->ops.n_inherited || w->ops.n_skipped_frees || !w->ops.is_exact)
+                return;
+        for (size_t i = 0; i < v->n_priors; i++)
+                if (v->priors[i].process == w->process)
+                        return;
+        recorded_heap_read(&w->recorded_heap, w->q, w->process);
+        if (!w->ops.duration_us || h->time_ns < w->ops.begin_ns)
+                return;
+        at = (size_t)MIN((h->time_ns - w->ops.begin_ns) / 1000 * REPLAY_N_COLUMNS /
+                                 w->ops.duration_us,
+                         (uint64_t)REPLAY_N_COLUMNS - 1);
+        around = (size_t)((uint64_t)AROUND_US * REPLAY_N_COLUMNS / w->ops.duration_us) + 1;
+        row = &w->rows.items[w->reference];
+        for (size_t i = at - MIN(at, around); i <= MIN(at + around, (size_t)REPLAY_N_COLUMNS - 1);
+             i++) {
+                const struct replay_column *c = &row->result->columns[i];
+
+                least = MIN(least, whatif_column_bytes(w, row, i));
+                most = MAX(most, whatif_column_bytes(w, row, i));
+                if (c->n_looks && distance(c->max_live_bytes, w->ops.peak_live_bytes) >
+                                          w->ops.peak_live_bytes / STEADY_SHARE)
+                        return; /* pages of a bill are older than its blocks */
+        }
+        if (recorded_heap_is_far(h, least, most))
+                w->far_bytes = MAX(whatif_column_bytes(w, row, at), (uint64_t)1);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
 static int read_recorded(struct whatif *w, struct err *reterr) {
@@ -227,6 +271,8 @@ static int gather(struct whatif *w, struct whatif_options *o, bool has_picture,
                         contenders_add_list(&o->contenders, NULL, &why);
                 add_reference(w, &o->contenders);
                 r = replay(w, &why);
+                if (r >= 0)
+                        judge(w);
         }
         if (r < 0 && (r != -ENODATA || has_picture)) {
                 *reterr = why;

@@ -154,11 +154,25 @@ static void add_unrecorded(const struct whatif *w, struct str *to) {
                         "Which allocator the program used is unknown, so the others are compared with glibc. ");
 }
 
+/* What is not replayed may be what matters. */
+static void add_far(const struct whatif *w, struct str *to) {
+        struct unit_text replayed, recorded, at;
+
+        str_addf(
+                to,
+                "Doubtful: the replay under %s had %s at %s, where the recording had %s, so other figures may be as far off. ",
+                w->recorded_name, unit_bytes(&replayed, w->far_bytes),
+                unit_duration(&at, w->recorded_heap.time_ns),
+                unit_bytes(&recorded, w->recorded_heap.rss_bytes));
+}
+
 static void add_comparison(const struct whatif *w, struct str *to) {
         size_t best = find_best(w);
 
         if (!w->is_recorded)
                 add_unrecorded(w, to);
+        if (w->far_bytes)
+                add_far(w, to);
         if (best != SIZE_MAX)
                 add_best(w, best, to);
         else
@@ -231,6 +245,9 @@ void whatif_add_doubts(const struct whatif *w, struct str *to) {
                 return;
         add_touching(&w->ops, to);
         add_left_out(w, to);
+        if (w->far_bytes)
+                str_add(to,
+                        "The replay differs from the recording: alignment is not replayed, and each block is written when it is allocated, also memory of calloc that the program never touched.\n");
         if (!w->ops.is_exact)
                 str_add(to, "Some events could not be read: the replay lacks them.\n");
         if (w->ops.n_threads > 1)

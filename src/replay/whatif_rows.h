@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "replay/recorded_heap.h"
 #include "replay/recorded_ops.h"
 #include "replay/replay_result.h"
 #include "replay/site_estimates.h"
@@ -42,6 +43,9 @@ struct whatif {
         bool is_recorded;          /* the reference is that one */
         bool has_other_allocators; /* the recording has blocks of several */
         struct whatif_recorded recorded;
+        struct recorded_heap recorded_heap;
+        uint64_t
+                far_bytes; /* what the replay under the recorded allocator had then, far from that; 0: it was near, or nobody knows */
         struct site_estimates estimates;
 };
 

@@ -212,6 +212,37 @@ def test_the_recorded_allocator(t):
     assert not any(r["recorded"] or r["program_peak_bytes"] for r in answer["replays"]), answer["replays"]
 
 
+ALIGNED = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+        for (int i = 0; i < 10000; i++) {
+                void *p;
+                if (posix_memalign(&p, argc > 1 ? (size_t)atoi(argv[1]) : 16, 2500)) return 1;
+                memset(p, 1, 2500);
+        }
+        return usleep(1500000);
+}
+"""
+
+
+def test_a_replay_that_differs_says_so(t):
+    """Alignment is not replayed: the recorded heap is far larger, and the first sentence has both figures."""
+    need_replay(t)
+    program = t.path("aligned")
+    with open(program + ".c", "w") as f:
+        f.write(ALIGNED)
+    assert run(["gcc", "-O1", "-fno-builtin", program + ".c", "-o", program]).code == 0
+    for words, is_far in ((["4096"], True), ([], False)):
+        trace = t.path("t.silt")
+        assert t.silt.record(trace, [program, *words], ["-f"]).code == 0
+        answer = whatif(t, trace, "--allocator", "glibc")
+        t.notes.append(answer["advice"])
+        assert answer["advice"].startswith("Doubtful: the replay under glibc had ") == is_far, answer["advice"]
+        assert any("alignment is not replayed" in n for n in answer["notes"]) == is_far, answer["notes"]
+
+
 def test_picture_and_text(t):
     trace, picture = t.path("t.silt"), t.path("t.svg")
     assert t.silt.record(trace, [shapes(t), "vectors"]).code == 0
