@@ -31,6 +31,11 @@ enum room_figure {
         ROOM_N_FIGURES = 16,
 };
 
+/* What groups of silt lab have the name of, with a pid behind it, and what they allow more than was asked for: silt's runtime needs that in a
+ * program (docs/lab.md has the figures). */
+#define ROOM_LAB_PREFIX "silt-lab-"
+enum { ROOM_LAB_OWN_BYTES = 1 << 20, ROOM_LAB_OWN_SAMPLED_BYTES = 2 << 20 };
+
 enum { ROOM_PATH_BYTES = 512, ROOM_GROUPS_BYTES = 2048 };
 
 struct memory_room {

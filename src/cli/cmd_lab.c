@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/memory_room.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -240,7 +241,7 @@ static int lab_record(struct lab_command *c, const struct place *place) {
                 limits.high_bytes = limits.memory_bytes;
                 limits.memory_bytes = 0;
         }
-        limits.own_bytes = c->run.sample_bytes ? GROUP_OWN_SAMPLED_BYTES : GROUP_OWN_BYTES;
+        limits.own_bytes = c->run.sample_bytes ? ROOM_LAB_OWN_SAMPLED_BYTES : ROOM_LAB_OWN_BYTES;
         if (group_make(&s.group, place, &limits, getenv("SILT_LAB_MAKER"), &e) < 0) {
                 fprintf(stderr, "silt: lab: %s\n", e.text);
                 return EXIT_STATUS_RUN_FAILED;

@@ -140,6 +140,21 @@ static void note_mistakes(struct facts *f) {
         note_failures(f);
 }
 
+/* Whether a process had more in mappings of its own than in blocks at its end. */
+static bool is_mostly_mapped(struct facts *f, uint32_t process) {
+        const struct query_scope scope = {.process = process, .to_ns = UINT64_MAX};
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        _cleanup_free_ struct query_mapping *rows = NULL;
+        struct query_mapped all = {0};
+        struct err err = {0};
+        size_t n;
+
+        return query_mappings(f->q, &scope, &rows, &n, &all, &err) >= 0 &&
+               query_ask(f->q, &scope, &a, &err) >= 0 &&
+               all.end_bytes - MIN(all.reserved_end_bytes, all.end_bytes) >
+                       (uint64_t)MAX(a->totals.end_bytes, 0);
+}
+
 static void note_kill(struct facts *f, uint32_t process) {
         const struct trace_view *v = query_view(f->q);
         const struct query_scope *scope = &f->source->answer->scope;
@@ -159,7 +174,8 @@ static void note_kill(struct facts *f, uint32_t process) {
         str_done(&name);
         x->is_note = true;
         x->leads = true;
-        x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
+        x->next = next_view(f, REQUEST_GROUPS,
+                            is_mostly_mapped(f, process) ? QUERY_MAPPED : QUERY_END);
         found_number(x, "at_s", (double)end->end_ns / 1e9);
         if (scope->process != process)
                 x->process = process;

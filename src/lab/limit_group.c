@@ -14,11 +14,10 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/memory_room.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "lab/makers.h"
-
-#define GROUP_PREFIX "silt-lab-"
 
 enum {
         GROUP_MAX_PROCESSES = 4096, /* looked at in one go */
@@ -56,7 +55,7 @@ static bool is_left_behind(const char *name) {
         char proc[64];
         unsigned pid;
 
-        if (sscanf(name, GROUP_PREFIX "%u", &pid) != 1)
+        if (sscanf(name, ROOM_LAB_PREFIX "%u", &pid) != 1)
                 return false;
         snprintf(proc, sizeof(proc), "/proc/%u", pid);
         return access(proc, F_OK) < 0;
@@ -68,7 +67,7 @@ static void group_sweep(const struct place *place, const char *parent) {
         struct dirent *e;
 
         while (d && (e = readdir(d)))
-                if (strncmp(e->d_name, GROUP_PREFIX, strlen(GROUP_PREFIX)) == 0 &&
+                if (strncmp(e->d_name, ROOM_LAB_PREFIX, strlen(ROOM_LAB_PREFIX)) == 0 &&
                     is_left_behind(e->d_name) &&
                     (size_t)snprintf(dir, sizeof(dir), "%s/%s", parent, e->d_name) < sizeof(dir))
                         (void)place_remove_dir(place, dir);
@@ -80,7 +79,7 @@ int group_make_dir(struct group *g, const char *parent, char *ret_dir) {
         static unsigned n_made;
 
         group_sweep(g->place, parent);
-        if (snprintf(ret_dir, PLACE_PATH_CAP, "%s/" GROUP_PREFIX "%d-%u", parent, (int)getpid(),
+        if (snprintf(ret_dir, PLACE_PATH_CAP, "%s/" ROOM_LAB_PREFIX "%d-%u", parent, (int)getpid(),
                      ++n_made) >= PLACE_PATH_CAP)
                 return -ENAMETOOLONG;
         return place_make_dir(g->place, ret_dir);

@@ -21,9 +21,6 @@ enum group_maker {
         GROUP_N_MAKERS,
 };
 
-/* What silt's runtime needs in a program (docs/lab.md has the figures). */
-enum { GROUP_OWN_BYTES = 1 << 20, GROUP_OWN_SAMPLED_BYTES = 2 << 20 };
-
 struct group_limits {
         uint64_t memory_bytes; /* 0: none */
         uint64_t high_bytes;   /* from here on the program is throttled; 0: none */

@@ -48,7 +48,8 @@ struct control_message {
         uint32_t n_limits; /* WRITTEN, FINISHED: what kept it from seeing all, worst first */
         uint32_t n_more_limits[CONTROL_MAX_LIMITS]; /* of the same kind */
         char limits[CONTROL_MAX_LIMITS][320];
-        char program[64];  /* REPLACED: which */
+        char program
+                [64]; /* REPLACED: which; WRITTEN, FINISHED: which the target had become that a signal ended; "": none else */
         uint64_t n_unseen; /* WRITTEN, FINISHED: processes that silt could not enter, and which: */
         char unseen[200];
         char trouble[240]; /* "" or one sentence: disk full, symbols missing, … */

@@ -25,6 +25,7 @@
 #include "record/control.h"
 #include "record/counter.h"
 #include "record/own_cost.h"
+#include "record/printable.h"
 #include "record/prior_message.h"
 #include "record/proc.h"
 #include "record/recorder_begin.h"
@@ -143,6 +144,9 @@ static void recorder_end_with_status(struct recorder *r, struct image *one, int 
                         rooms_take_kill(r, one);
                 if (is_oom && one->pid == r->config->target)
                         r->target_was_oom_killed = true;
+                if (one->pid == r->config->target && one->image_number > 1)
+                        printable_line(one->n_args ? one->args[0] : one->exe, r->ended_program,
+                                       sizeof(r->ended_program));
                 recorder_end_image(r, one, is_oom ? TRACE_ENDED_OOM : TRACE_ENDED_SIGNAL,
                                    WTERMSIG(wait_status));
         } else
@@ -287,6 +291,7 @@ void recorder_tell(struct recorder *r, enum control_kind kind) {
         unseen_tell(&r->unseen, &m);
         m.n_living = (uint32_t)r->images.n_alive;
         m.target_was_oom_killed = r->target_was_oom_killed;
+        memcpy(m.program, r->ended_program, sizeof(m.program));
         recorder_count_waste(r, &m);
         pipeline_get_stats(r->pipeline, &stats);
         m.n_lost += stats.n_unslotted;

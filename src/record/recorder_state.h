@@ -123,6 +123,7 @@ struct recorder {
         struct known_files patches; /* what is known of files and processes */
         struct oom_watch oom;
         bool target_was_oom_killed;
+        char ended_program[64]; /* that the target had become by exec when a signal ended it; "" */
         struct rooms rooms;
         struct worker_judgement worker;
         FILE *log; /* NULL: none */

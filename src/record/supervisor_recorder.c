@@ -348,6 +348,8 @@ static void supervisor_say_kill(const struct supervisor *f, const char *program)
 
         if (status < 0 || !WIFSIGNALED(status))
                 return;
+        if (f->summary.program[0])
+                program = f->summary.program;
         name = sigabbrev_np(WTERMSIG(status));
         if (f->summary.target_was_oom_killed)
                 supervisor_say(f, "the kernel killed '%s' (pid %d) for lack of memory", program,

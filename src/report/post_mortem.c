@@ -28,7 +28,17 @@ static void add_name(const struct report *r, uint32_t process, struct str *to) {
         str_done(&name);
 }
 
-static void add_room(const struct post_mortem *p, struct str *to) {
+/* " (1.0 MiB of it for silt)" */
+static void add_allowance(const struct report *r, const struct trace_room *x, struct str *to) {
+        struct unit_text a;
+
+        if (strncmp(frame_base(x->path), ROOM_LAB_PREFIX, strlen(ROOM_LAB_PREFIX)) == 0)
+                str_addf(to, " (%s of it for silt)",
+                         unit_bytes(&a, query_sample_bytes(r->q) ? ROOM_LAB_OWN_SAMPLED_BYTES
+                                                                 : ROOM_LAB_OWN_BYTES));
+}
+
+static void add_room(const struct report *r, const struct post_mortem *p, struct str *to) {
         const struct trace_room *x = p->room;
         struct unit_text a, b;
 
@@ -41,8 +51,9 @@ static void add_room(const struct post_mortem *p, struct str *to) {
         }
         str_add(to, ": group ");
         style_add_clean(to, strlen(x->path) > MAX_PATH ? frame_base(x->path) : x->path);
-        str_addf(to, " allows %s and had %s", unit_bytes(&a, x->of[ROOM_LIMIT]),
-                 unit_bytes(&b, p->had_bytes));
+        str_addf(to, " allows %s", unit_bytes(&a, x->of[ROOM_LIMIT]));
+        add_allowance(r, x, to);
+        str_addf(to, " and had %s", unit_bytes(&b, p->had_bytes));
 }
 
 /* Whom, when, and what ran out. */
@@ -71,7 +82,7 @@ static void add_kill(const struct report *r, const struct post_mortem *p, struct
                         unit_duration(&a, p->end_ns));
                 break;
         }
-        add_room(p, to);
+        add_room(r, p, to);
         str_add(to, ".");
         if (p->victim == VICTIM_RECORDER)
                 str_addf(to, " What the program did after that is not recorded%s.",
@@ -205,6 +216,16 @@ static bool is_notable(const struct post_mortem *p, uint64_t bytes) {
                (double)bytes >= NOTABLE_SHARE * (double)p->last_look->of[ROOM_USAGE];
 }
 
+/* Most of the group is in no process: that comes before what the program held. */
+static bool is_mostly_shared(const struct post_mortem *p) {
+        const struct trace_room *x = p->last_look;
+
+        return x && x->version && is_notable(p, x->of[ROOM_SHMEM]) &&
+               x->of[ROOM_SHMEM] > MAX(p->whole_bytes, p->live_bytes) &&
+               x->of[ROOM_SHMEM] > p->shmem_bytes &&
+               x->of[ROOM_SHMEM] - p->shmem_bytes > p->anon_bytes;
+}
+
 /* What the group had beside the program's own memory. */
 static void add_beside(const struct post_mortem *p, struct str *to) {
         const struct trace_room *x = p->last_look;
@@ -279,10 +300,13 @@ static void add_line(const struct post_mortem *p, struct str *to) {
 
 static void add_all(const struct report *r, const struct post_mortem *p, struct str *to) {
         add_kill(r, p, to);
+        if (is_mostly_shared(p))
+                add_beside(p, to);
         add_holding(r, p, to);
         if (p->victim == VICTIM_PROCESS)
                 add_needed(p, to);
-        add_beside(p, to);
+        if (!is_mostly_shared(p))
+                add_beside(p, to);
         if (p->victim != VICTIM_PROCESS)
                 add_remedy(to);
         add_others(r, p, to);

@@ -99,12 +99,17 @@ static bool is_mostly_else(const struct report *r, const struct resident *x) {
                 x->parts[RESIDENT_PART_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
 }
 
+/* What silt itself had at most counts as the child's: less than that is unknown. */
+#define RESIDENT_KNOWN_BYTES (64ull << 20)
+
 /* Of its child the kernel tells at the end how much was resident at most; other processes may have touched much after their last sample. */
 static bool is_peak_exact(const struct report *r, const struct resident *x) {
         uint32_t process = query_main_process(r->q);
         const struct trace_process_info *p = &r->v->processes[process];
 
-        return (x->scope.process == process || r->v->n_processes == 1) && p->has_end &&
+        return query_n_pids(r->q) == 1 && p->has_end &&
+               x->parts[RESIDENT_PART_BLOCKS] >= RESIDENT_KNOWN_BYTES &&
+               (x->scope.process == process || x->scope.process == QUERY_ALL) &&
                (p->end.ended == TRACE_ENDED_EXIT || p->end.ended == TRACE_ENDED_SIGNAL ||
                 p->end.ended == TRACE_ENDED_OOM);
 }

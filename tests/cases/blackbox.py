@@ -161,6 +161,9 @@ def test_own_mappings(t):
     largest = p["largest"]
     assert largest["kind"] == "mappings" and largest["function"] == "map_more", largest
     assert 0.8 * LIMIT < largest["bytes"] <= largest["of_bytes"] == p["mapped_bytes"], p
+    # what to look at next is that
+    killed = next(f for f in post_mortem(t, t.path("t.silt"))[1]["findings"] if f["kind"] == "killed")
+    assert "--by mapped" in killed["next"], killed
     assert p["live_bytes"] < MIB and "it had mapped" in p["text"] and "all of them in map_more (" in p["text"], p["text"]
 
 
@@ -172,7 +175,17 @@ def test_tmpfs(t):
     # a busy machine may look at it long before it is full; then the report says so
     is_early = p["limit"]["usage_bytes"] < 0.75 * p["limit"]["had_bytes"]
     assert ("at the last look, when" in p["text"]) == is_early, p
+    assert is_early or p["text"].index("tmpfs") < p["text"].index("At the end"), p["text"]
     assert "There is no graph" not in p["text"], p["text"]
+
+
+def test_the_program_that_was_killed_is_named(t):
+    """The shell that was started had become another program: the closing words name that, as the kernel does."""
+    argv = program(t, "list", 300)
+    with limited(t, MemoryGroup, LIMIT) as group:
+        r = t.silt.command("run", "-f", "-o", t.path("n.silt"), "--", "sh", "-c", f"echo $$ >{group.door}; exec \"$@\"", "sh", *argv)
+        assert r.code == 137 and group.n_kills() >= 1, (r.code, r.errors)
+    assert f"silt: the kernel killed '{argv[0]}' (pid " in r.errors, r.errors
 
 
 def test_jemalloc_and_rust(t):

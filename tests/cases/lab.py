@@ -110,6 +110,7 @@ def test_is_killed(t):
     report, why = t.silt.report(t.path("a.silt"))
     assert not why and report["ended"] == "oom" and report["totals"]["lost_events"] == 0, (why, report["ended"])
     assert 60 << 20 <= report["totals"]["end_live_bytes"] <= 66 << 20, report["totals"]
+    assert " allows 65.0 MiB (1.0 MiB of it for silt) and had " in report["post_mortem"]["text"], report["post_mortem"]["text"]
 
 
 def test_silt_is_outside(t):
