@@ -75,59 +75,6 @@ static void note_wrong_size(struct facts *f) {
         found_number(x, "at_s", (double)m.time_ns / 1e9);
 }
 
-/* The largest of those whose place is known, in the process and the window; how many are. */
-static size_t largest_failure(struct facts *f, struct trace_fail *ret) {
-        const struct trace_view *v = query_view(f->q);
-        const struct query_scope *scope = &f->source->answer->scope;
-        struct trace_fail one;
-        size_t n = 0;
-
-        for (size_t i = 0; i < v->n_notes; i++) {
-                if (!trace_fail_parse(v->notes[i].text, &one) || !one.stack ||
-                    one.stack >= v->n_stacks || v->notes[i].time_ns < scope->from_ns ||
-                    v->notes[i].time_ns >= scope->to_ns ||
-                    (scope->process < v->n_processes &&
-                     v->processes[scope->process].start.pid != one.pid))
-                        continue;
-                if (!n++ || one.size_bytes > ret->size_bytes)
-                        *ret = one;
-        }
-        return n;
-}
-
-static void note_failures(struct facts *f) {
-        uint64_t n_failed = f->totals->n_failed;
-        struct unit_text n, size;
-        struct trace_fail largest = {0};
-        struct name_frame frame;
-        struct finding *x;
-        bool is_task;
-
-        if (!n_failed)
-                return;
-        x = found_about_none(f, "failed",
-                             say(f, "%s allocation%s failed.", unit_count(&n, n_failed),
-                                 plural(n_failed)));
-        x->is_note = true;
-        if (!largest_failure(f, &largest))
-                return;
-        frame = place_of_stack(f, largest.stack, &is_task);
-        x->has_site = true;
-        x->site = (struct query_site){.stack = largest.stack, .process = QUERY_ALL};
-        x->metric = QUERY_ALLOCATED;
-        x->function = place_name(f, &frame, is_task);
-        x->text =
-                n_failed == 1
-                        ? say(f, "1 allocation failed: %s requested by %s.",
-                              unit_bytes(&size, largest.size_bytes), x->function)
-                        : say(f,
-                              "%s allocations failed. The largest known was of %s, requested by %s.",
-                              unit_count(&n, n_failed), unit_bytes(&size, largest.size_bytes),
-                              x->function);
-        found_number(x, "count", (double)n_failed);
-        found_number(x, "asked_bytes", (double)largest.size_bytes);
-}
-
 static void note_mistakes(struct facts *f) {
         const struct query_totals *t = f->totals;
         struct unit_text n;
@@ -137,7 +84,7 @@ static void note_mistakes(struct facts *f) {
                 note(f, "unknown-frees",
                      say(f, "%s free%s of addresses that were not allocated.",
                          unit_count(&n, t->n_unknown_frees), plural(t->n_unknown_frees)));
-        note_failures(f);
+        find_failures(f);
 }
 
 /* Whether a process had more in mappings of its own than in blocks at its end. */

@@ -25,6 +25,7 @@ void find_slack(struct facts *f, const struct askers *askers);
 void find_fragmentation(struct facts *f);
 void find_holder(struct facts *f, const struct askers *askers); /* behind all that may tell of it */
 void find_notes(struct facts *f);
+void find_failures(struct facts *f); /* by find_notes() */
 void find_unseen(struct facts *f);
 void find_mapped(struct facts *f);
 void find_time(struct facts *f); /* all that is about time: the source has where it went */

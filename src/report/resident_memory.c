@@ -248,7 +248,8 @@ bool resident_add(const struct report *r, uint32_t process, const char *lead, bo
                         str_addf(to, "%s of them were never touched",
                                  unit_bytes(&never, never_bytes));
                 else
-                        str_add(to, "most of them were not resident");
+                        str_addf(to, "at least %s of them were not resident",
+                                 unit_bytes(&never, x.parts[RESIDENT_PART_BLOCKS] - x.bytes));
         } else if (is_sampled_well(&x))
                 add_parts(r, &x, utf8, to);
         else

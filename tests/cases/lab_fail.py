@@ -144,12 +144,17 @@ def test_words_and_counts(t):
     assert "silt: made to fail: allocation 5, 300 B, in need" in r.errors, r.errors
     assert "after that it made no allocations, and it exited with status 7" in r.errors, r.errors
     assert report["totals"]["failed_allocations"] == 1, report["totals"]
+    first = report["findings"][0]
+    assert first["kind"] == "failed" and first["site"]["stack"][0]["function"] == "need", first
+    assert first["text"] == "silt made allocation 5 fail, as requested: 300 B requested by need. After that it made no more allocations, and exited with status 7.", first
     r, report = fail(t, careful, "--fail-nth", "6", [])
     assert r.text == "no 3000\nend\n" and "in maybe" in r.errors and "it made 14 more allocations" in r.errors, (r.text, r.errors)
     assert report["totals"]["failed_allocations"] == 1 and report["totals"]["lost_events"] == 0, report["totals"]
     r, report = fail(t, careful, "--fail-above", "5000", [])
     assert r.text.count("no ") == 5 and report["totals"]["failed_allocations"] == 5, r.text
+    assert report["findings"][0]["text"].startswith("silt made 5 allocations fail, the first of them allocation "), report["findings"][0]
     r, report = fail(t, careful, "--fail-nth", "21", ["crash"], code=139)
+    assert "made no more allocations, and was ended by signal 11 (SEGV)." in report["findings"][0]["text"], report["findings"][0]
     assert "after that it made no allocations, and signal 11 (Segmentation fault) ended it" in r.errors, r.errors
     r, report = fail(t, careful, "--fail-nth", "1000", [])
     assert "no allocation was made to fail" in r.errors and report["totals"]["failed_allocations"] == 0, r.errors
