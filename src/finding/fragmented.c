@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fragmentation: memory that is free and still resident, where looks at the process's memory show it, with whose blocks keep it. At the moment at which
  * the allocator kept most. */
+#include <ctype.h>
 #include <string.h>
 
 #include "finding/rules.h"
@@ -84,7 +85,7 @@ static struct worst find_worst(struct facts *f, uint32_t process) {
 static void tell(struct facts *f, const struct worst *w) {
         uint32_t row = w->f.stack ? facts_row_of_stack(f, w->f.stack) : FACTS_NO_ROW;
         double kept = (double)fragmentation_kept_bytes(&w->f);
-        struct str text = {0}, place = {0};
+        struct str text = {0}, place = {0}, words = {0};
         struct name_frame frame = {.function = "", .file = "", .module = ""};
         const char *function = "";
         bool is_task = false;
@@ -99,8 +100,9 @@ static void tell(struct facts *f, const struct worst *w) {
 
                 str_addf(&place, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
         }
-        str_addf(&text, "At %s: ", say_moment(f, (double)w->time_ns / 1e9));
-        fragmentation_add_words(&w->f, function, str_text(&place), &text);
+        fragmentation_add_words(&w->f, function, str_text(&place), &words);
+        str_addf(&text, "At %s, %c%s", say_moment(f, (double)w->time_ns / 1e9),
+                 tolower(str_text(&words)[0]), str_text(&words) + 1);
         if (row != FACTS_NO_ROW)
                 x = found(f, "fragmentation", kept, row, QUERY_PEAK);
         else
@@ -118,6 +120,7 @@ static void tell(struct facts *f, const struct worst *w) {
         found_number(x, "pinned_pages", (double)w->f.n_pinned_pages);
         found_number(x, "site_pages", (double)w->f.n_pages);
         found_number(x, "site_kept_bytes", (double)w->f.kept_bytes);
+        str_done(&words);
         str_done(&text);
         str_done(&place);
 }
