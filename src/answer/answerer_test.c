@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "diff/diff.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
@@ -26,22 +27,6 @@
 #define GROWING "answerer_growing.silt"
 
 /* ---- asking -------------------------------------------------------------------------------------- */
-
-struct text {
-        char *bytes;
-        size_t n;
-        int r;
-        struct err err;
-};
-
-static struct text ask(struct asker *k, const char *name, const char *query) {
-        struct text t = {0};
-        FILE *out = open_memstream(&t.bytes, &t.n);
-
-        t.r = answer(k, name, query, strlen(query), out, &t.err);
-        fclose(out);
-        return t;
-}
 
 static void expect_same_text(struct text *expected, struct text *actual, const char *query) {
         if (expected->r != actual->r ||
@@ -77,16 +62,6 @@ static struct text print(const char *path, const char *name, const char *query, 
         fclose(out);
         request_done(&r);
         return t;
-}
-
-static struct answerer *open_traces(const char *path, const char *old_path) {
-        const struct answerer_options o = {.path = path, .old_path = old_path};
-        struct answerer *a = NULL;
-        struct err e = {0};
-
-        if (answerer_new(&o, &a, &e) < 0)
-                fail_msg("%s", e.text);
-        return a;
 }
 
 static void write_fabric(const char *path, uint64_t seed) {

@@ -12,38 +12,13 @@
 #include <cmocka.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "query/testing/fabric.h"
 #include "show/testing/server_trace.h"
 #include "trace/writer.h"
 
 #define SERVER "found_server.silt"
 #define FABRIC "found_fabric.silt"
-
-struct text {
-        char *bytes;
-        size_t n;
-        int r;
-        struct err err;
-};
-
-static struct text ask(struct asker *k, const char *name, const char *query) {
-        struct text t = {0};
-        FILE *out = open_memstream(&t.bytes, &t.n);
-
-        t.r = answer(k, name, query, strlen(query), out, &t.err);
-        fclose(out);
-        return t;
-}
-
-static struct answerer *open_trace(const char *path) {
-        const struct answerer_options o = {.path = path};
-        struct answerer *a = NULL;
-        struct err e = {0};
-
-        if (answerer_new(&o, &a, &e) < 0)
-                fail_msg("%s", e.text);
-        return a;
-}
 
 static void write_fabric(const char *path, uint64_t seed) {
         const struct fabric_options o = {.seed = seed,
@@ -119,7 +94,7 @@ static void test_found(void **state) {
                         write_fabric(path, seed);
                 else
                         server_trace_write(path);
-                a = open_trace(path);
+                a = open_traces(path, NULL);
                 k = asker_new(a);
                 for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
                         for (size_t n = 0; n < ARRAY_SIZE(keys); n++)
@@ -160,7 +135,7 @@ static void test_nearest(void **state) {
         fabric_wait(f, 2000);
         fabric_alloc(f, 0, thread, stack, 30);
         fabric_end(f);
-        a = open_trace(FABRIC);
+        a = open_traces(FABRIC, NULL);
         k = asker_new(a);
         for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
                 struct text t = ask(k, questions[i][0], questions[i][1]);
@@ -195,7 +170,7 @@ static void test_missing(void **state) {
         (void)state;
         for (uint64_t seed = 1; seed < 6; seed++) {
                 write_fabric(FABRIC, seed);
-                a = open_trace(FABRIC);
+                a = open_traces(FABRIC, NULL);
                 k = asker_new(a);
                 t = ask(k, "trace", "");
                 assert_int_equal(t.r, 0);
@@ -216,7 +191,7 @@ static void test_missing(void **state) {
         fabric_alloc(f, 0, fabric_thread(f, 0, "main"), fabric_frame(f, 0, "/a", "f", "f.c", 7), 9);
         trace_put_prior(fabric_writer(f), &late);
         fabric_end(f);
-        a = open_trace(FABRIC);
+        a = open_traces(FABRIC, NULL);
         k = asker_new(a);
         t = ask(k, "trace", "");
         assert_non_null(strstr(t.bytes, "\"limits\":[\"recording started 2 s after the program: "
@@ -262,7 +237,7 @@ static void test_parts(void **state) {
 
         (void)state;
         server_trace_write(SERVER);
-        a = open_trace(SERVER);
+        a = open_traces(SERVER, NULL);
         k = asker_new(a);
         asker_set_part(k, take_part, &parts);
         brief = ask(k, "report", "coarse=1");

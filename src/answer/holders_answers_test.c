@@ -14,27 +14,12 @@
 #include <unistd.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "base/vec.h"
 #include "keep/holders.h"
 #include "keep/testing/graph_trace.h"
 
 #define PATH "holders_answers.silt"
-
-struct text {
-        char *bytes;
-        size_t n;
-        int r;
-        struct err err;
-};
-
-static struct text ask(struct asker *k, const char *name, const char *query) {
-        struct text t = {0};
-        FILE *out = open_memstream(&t.bytes, &t.n);
-
-        t.r = answer(k, name, query, strlen(query), out, &t.err);
-        fclose(out);
-        return t;
-}
 
 static struct text print(const char *why) {
         struct request request = REQUEST_DEFAULT;
@@ -65,15 +50,6 @@ static void write_trace(uint64_t seed) {
                           2);
         vec_free(&bytes[0]);
         vec_free(&bytes[1]);
-}
-
-static struct answerer *open_trace(void) {
-        struct answerer *a = NULL;
-        struct err e = {0};
-
-        if (answerer_new(&(struct answerer_options){.path = PATH}, &a, &e) < 0)
-                fail_msg("%s", e.text);
-        return a;
 }
 
 static void expect_same(struct text expected, struct text actual) {
@@ -132,7 +108,7 @@ static void test_same_as_the_command(void **state) {
                 struct asker *k;
 
                 write_trace(seed);
-                a = open_trace();
+                a = open_traces(PATH, NULL);
                 k = asker_new(a);
                 expect_same(print(NULL), ask(k, "holders", ""));
                 expect_same(print("insert"), ask(k, "holders", "what=insert"));
@@ -161,7 +137,7 @@ static void test_refusals(void **state) {
 
         (void)state;
         write_trace(3);
-        a = open_trace();
+        a = open_traces(PATH, NULL);
         k = asker_new(a);
         for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
                 struct text t = ask(k, "neighbours", wrong[i][0]);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
 #include "show/testing/server_trace.h"
@@ -72,23 +73,15 @@ static struct told told_by_report(const char *process) {
 }
 
 static struct told told_by_page(void) {
-        const struct answerer_options o = {.path = TRACE_PATH};
-        struct answerer *a = NULL;
-        struct asker *k;
-        struct err err = {0};
-        char *bytes = NULL;
-        size_t n = 0;
-        FILE *out = open_memstream(&bytes, &n);
+        struct answerer *a = open_traces(TRACE_PATH, NULL);
+        struct asker *k = asker_new(a);
+        struct text answered = ask(k, "report", "top=20");
         struct told t;
 
-        if (answerer_new(&o, &a, &err) < 0)
-                fail_msg("%s", err.text);
-        k = asker_new(a);
-        if (answer(k, "report", "top=20", strlen("top=20"), out, &err) < 0)
-                fail_msg("%s", err.text);
-        fclose(out);
-        t = told_in(bytes);
-        free(bytes);
+        if (answered.r < 0)
+                fail_msg("%s", answered.err.text);
+        t = told_in(answered.bytes);
+        free(answered.bytes);
         asker_free(k);
         answerer_free(a);
         return t;

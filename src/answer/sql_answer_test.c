@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/system_clock.h"
@@ -38,16 +39,11 @@ static void write_trace(const char *path, uint64_t seed) {
         fabric_end(f);
 }
 
-static struct answerer *open_traces(const char *old_path) {
-        struct answerer *a = NULL;
-        struct err e = {0};
-
+static struct answerer *written_traces(const char *old_path) {
         write_trace(NEW, 1);
         if (old_path)
                 write_trace(old_path, 2);
-        if (answerer_new(&(struct answerer_options){.path = NEW, .old_path = old_path}, &a, &e) < 0)
-                fail_msg("%s", e.text);
-        return a;
+        return open_traces(NEW, old_path);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------- */
@@ -58,7 +54,7 @@ struct told {
         struct err err;
 };
 
-static struct told ask(struct asker *k, const char *sql, const char *more) {
+static struct told ask_sql(struct asker *k, const char *sql, const char *more) {
         struct told t = {0};
         struct str url = {0};
         size_t n;
@@ -74,7 +70,7 @@ static struct told ask(struct asker *k, const char *sql, const char *more) {
 }
 
 static void expect(struct asker *k, const char *sql, const char *more, const char *part) {
-        struct told t = ask(k, sql, more);
+        struct told t = ask_sql(k, sql, more);
 
         if (t.r < 0 || !strstr(t.text, part))
                 fail_msg("%s: %s\n%.2000s has no %s", sql, t.err.text, t.text, part);
@@ -82,7 +78,7 @@ static void expect(struct asker *k, const char *sql, const char *more, const cha
 }
 
 static void expect_refusal(struct asker *k, const char *sql, int r, const char *part) {
-        struct told t = ask(k, sql, "");
+        struct told t = ask_sql(k, sql, "");
 
         if (t.r != r || !strstr(t.err.text, part) || strchr(t.err.text, '\n'))
                 fail_msg("%s: %d %s, not %d %s", sql, t.r, t.err.text, r, part);
@@ -92,7 +88,7 @@ static void expect_refusal(struct asker *k, const char *sql, int r, const char *
 /* ---- tests --------------------------------------------------------------------------------------- */
 
 static void test_values(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
 
         (void)state;
@@ -115,7 +111,7 @@ static void test_values(void **state) {
 }
 
 static void test_parameters(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
 
         (void)state;
@@ -131,7 +127,7 @@ static void test_parameters(void **state) {
 static void test_rows(void **state) {
         static const char many[] = "WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c "
                                    "LIMIT 10500) SELECT x FROM c";
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
 
         (void)state;
@@ -146,7 +142,7 @@ static void test_rows(void **state) {
 
 /* Numbers that name threads and processes come with the words that filters take. */
 static void test_words(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
         struct query *q = asker_query(k);
         const struct trace_view *v = query_view(q);
@@ -172,7 +168,7 @@ static void test_words(void **state) {
 
 /* Numbers of the other trace name something else. */
 static void test_other(void **state) {
-        struct answerer *a = open_traces(OLD);
+        struct answerer *a = written_traces(OLD);
         struct asker *k = asker_new(a);
 
         (void)state;
@@ -183,7 +179,7 @@ static void test_other(void **state) {
         expect(k, "SELECT 1 AS thread", "", "\"threads\":[]");
         asker_free(k);
         answerer_free(a);
-        a = open_traces(NULL);
+        a = written_traces(NULL);
         k = asker_new(a);
         expect_refusal(k, "SELECT * FROM other.marks", -EINVAL, "other.marks");
         asker_free(k);
@@ -191,10 +187,10 @@ static void test_other(void **state) {
 }
 
 static void test_processes(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
-        struct told all = ask(k, "SELECT sum(allocations) FROM sites", "");
-        struct told one = ask(k, "SELECT sum(allocations) FROM sites", "&process=main");
+        struct told all = ask_sql(k, "SELECT sum(allocations) FROM sites", "");
+        struct told one = ask_sql(k, "SELECT sum(allocations) FROM sites", "&process=main");
 
         (void)state;
         assert_int_equal(all.r | one.r, 0);
@@ -216,7 +212,7 @@ static void test_stops(void **state) {
         static const char endless[] =
                 "WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c) "
                 "SELECT count(*) FROM c";
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
         unsigned n_left = 5;
 
@@ -233,7 +229,7 @@ static void test_stops(void **state) {
 }
 
 static void test_memory(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
 
         (void)state;
@@ -249,7 +245,7 @@ static void test_memory(void **state) {
 
 /* A recipe has its defaults, takes sizes as options do, and says what to look at. */
 static void test_recipes(void **state) {
-        struct answerer *a = open_traces(NULL);
+        struct answerer *a = written_traces(NULL);
         struct asker *k = asker_new(a);
         struct err e = {0};
         char *text = NULL;
@@ -268,7 +264,7 @@ static void test_recipes(void **state) {
 }
 
 static void test_schema(void **state) {
-        struct answerer *a = open_traces(OLD);
+        struct answerer *a = written_traces(OLD);
         struct asker *k = asker_new(a);
         struct err e = {0};
         char *text = NULL;

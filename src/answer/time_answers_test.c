@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "answer/answerer.h"
+#include "answer/testing/asked_text.h"
 #include "show/testing/server_trace.h"
 
 #define TIMED "time_answers.silt"
@@ -24,28 +25,13 @@ enum { N_REQUESTS = SERVER_TRACE_N_CACHED, N_ROUNDS = 40 };
 #define CPU_S (N_REQUESTS * (SERVER_TRACE_TICK_NS / 1e9))
 #define BLOCKED_S (SERVER_TRACE_N_WAITS * (SERVER_TRACE_WAIT_NS / 1e9))
 
-static struct answerer *open_trace(const char *path) {
-        const struct answerer_options o = {.path = path};
-        struct answerer *a = NULL;
-        struct err err = {0};
-
-        if (answerer_new(&o, &a, &err) < 0)
-                fail_msg("%s", err.text);
-        return a;
-}
-
 /* The caller's to free. */
-static char *ask(struct asker *k, const char *name, const char *query) {
-        char *bytes = NULL;
-        size_t n = 0;
-        FILE *out = open_memstream(&bytes, &n);
-        struct err err = {0};
-        int r = answer(k, name, query, strlen(query), out, &err);
+static char *told(struct asker *k, const char *name, const char *query) {
+        struct text t = ask(k, name, query);
 
-        fclose(out);
-        if (r < 0)
-                fail_msg("%s?%s: %s", name, query, err.text);
-        return bytes;
+        if (t.r < 0)
+                fail_msg("%s?%s: %s", name, query, t.err.text);
+        return t.bytes;
 }
 
 static const char *value_of(const char *text, const char *key) {
@@ -102,7 +88,7 @@ static int set_up(void **state) {
         static struct both b;
 
         server_trace_write_timed(TIMED);
-        b.a = open_trace(TIMED);
+        b.a = open_traces(TIMED, NULL);
         b.k = asker_new(b.a);
         *state = &b;
         return 0;
@@ -118,7 +104,7 @@ static int tear_down(void **state) {
 
 static void test_trace(void **state) {
         struct both *b = *state;
-        char *t = ask(b->k, "trace", "");
+        char *t = told(b->k, "trace", "");
 
         expect_near(number(t, "cpu_s"), CPU_S);
         expect_near(number(t, "blocked_s"), BLOCKED_S);
@@ -135,16 +121,16 @@ static void test_none(void **state) {
 
         (void)state;
         server_trace_write(UNTIMED);
-        a = open_trace(UNTIMED);
+        a = open_traces(UNTIMED, NULL);
         k = asker_new(a);
-        t = ask(k, "trace", "");
+        t = told(k, "trace", "");
         assert_true(has(t, "\"mapped\"]"));
         assert_true(has(t, "\"time\":null"));
         free(t);
-        t = ask(k, "timeline", "columns=10");
+        t = told(k, "timeline", "columns=10");
         assert_true(has(t, "\"threads_on_cpu\":null"));
         free(t);
-        t = ask(k, "table", "group-by=function");
+        t = told(k, "table", "group-by=function");
         assert_true(has(t, "\"cpu_ns\":null"));
         free(t);
         asker_free(k);
@@ -158,7 +144,7 @@ static void test_timeline(void **state) {
         struct both *b = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
-                char *t = ask(b->k, "timeline", queries[i]);
+                char *t = told(b->k, "timeline", queries[i]);
                 double width_s = (number(t, "to_s") - number(t, "from_s")) / number(t, "columns");
                 double live = listed(t, "live_bytes", 50 % (int)number(t, "columns"));
 
@@ -169,8 +155,8 @@ static void test_timeline(void **state) {
                 free(t);
         }
         for (int i = 0; i < 20; i++) { /* nobody waits twice at once */
-                char *t = ask(b->k, "timeline",
-                              "columns=20&from=0.5s&to=0.61s&by=blocked&groups=2&group-by=thread");
+                char *t = told(b->k, "timeline",
+                               "columns=20&from=0.5s&to=0.61s&by=blocked&groups=2&group-by=thread");
                 double width_ns = 0.11e9 / 20;
 
                 assert_true(listed(t, "threads_blocked", i) < 1.0001);
@@ -205,7 +191,7 @@ static void test_table(void **state) {
         struct both *b = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
-                char *t = ask(b->k, "table", queries[i]);
+                char *t = told(b->k, "table", queries[i]);
                 int words = row_of(t, "shop::split_words"), cache = row_of(t, "shop::PriceCache");
 
                 expect_near(listed(t, "cpu_ns", -1), CPU_S * 1e9);
@@ -223,21 +209,21 @@ static void test_table(void **state) {
 /* By call path there is one weight; by thread both. */
 static void test_paths_and_threads(void **state) {
         struct both *b = *state;
-        char *t = ask(b->k, "table", "by=cpu");
+        char *t = told(b->k, "table", "by=cpu");
 
         expect_near(listed(t, "cpu_ns", -1), CPU_S * 1e9);
         assert_true(has(t, "\"peak_bytes\":null"));
         free(t);
-        t = ask(b->k, "table", "by=peak&group-by=thread");
+        t = told(b->k, "table", "by=peak&group-by=thread");
         expect_near(listed(t, "cpu_ns", -1), CPU_S * 1e9);
         free(t);
-        t = ask(b->k, "table", "by=peak&group-by=size");
+        t = told(b->k, "table", "by=peak&group-by=size");
         assert_true(has(t, "\"cpu_ns\":null"));
         free(t);
-        t = ask(b->k, "table", "by=peak&group-by=function&size=1..10M");
+        t = told(b->k, "table", "by=peak&group-by=function&size=1..10M");
         assert_true(has(t, "\"cpu_ns\":null"));
         free(t);
-        t = ask(b->k, "threads", "");
+        t = told(b->k, "threads", "");
         assert_true(strstr(t, "worker") < strstr(t, "order_server\""));
         expect_near(number(strstr(t, "worker"), "cpu_s"), CPU_S);
         expect_near(number(strstr(t, "\"tid\""), "cpu_s"), CPU_S);
@@ -246,7 +232,7 @@ static void test_paths_and_threads(void **state) {
 
 static void test_detail(void **state) {
         struct both *b = *state;
-        char *t = ask(b->k, "detail", "by=cpu&function=split_words");
+        char *t = told(b->k, "detail", "by=cpu&function=split_words");
 
         expect_near(number(value_of(t, "both"), "cpu_s"), CPU_S * 0.75);
         expect_near(number(value_of(t, "both"), "all_cpu_s"), CPU_S);
@@ -255,7 +241,7 @@ static void test_detail(void **state) {
         assert_true(has(t, "\"blocks\":null"));
         assert_true(has(t, "\"unknown\":[]"));
         free(t);
-        t = ask(b->k, "detail", "by=count&function=split_words");
+        t = told(b->k, "detail", "by=count&function=split_words");
         expect_near(number(value_of(t, "both"), "cpu_s"), CPU_S * 0.75);
         assert_true(has(t, "\"sentence\":\"10,000 allocations"));
         free(t);
@@ -275,7 +261,7 @@ static void *put_questions(void *ctx) {
         struct asker *k = asker_new(x->a);
 
         for (unsigned i = 0; i < N_ROUNDS; i++) {
-                char *t = ask(k, "flame", x->query);
+                char *t = told(k, "flame", x->query);
 
                 x->n_wrong += !has(value_of(t, "sentence"), x->words);
                 free(t);

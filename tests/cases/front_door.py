@@ -120,7 +120,7 @@ def test_npm_fails_in_one_line(t):
     env = fake(t, "npm", """for i in 1 2 3; do echo "npm http fetch GET https://registry.example/x attempt $i failed with EAI_AGAIN"; done
 echo 'npm error code EAI_AGAIN' >&2
 echo 'npm error request to https://registry.example/x failed, reason: getaddrinfo EAI_AGAIN registry.example' >&2
-echo 'npm error A complete log of this run can be found in: /root/.npm/_logs/x.log' >&2
+echo 'npm error A complete log of this run can be found in: /tmp/npm/_logs/x.log' >&2
 exit 1
 """)
     r = run([t.path("tree/tools/web.sh"), "--packages", "building without the page"], env={**env, "SILT_PROGRESS_S": "600"})
