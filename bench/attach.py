@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from harness import machine  # noqa: E402
+from measure import machine  # noqa: E402
 
 PYTHON = """
 import sys, time

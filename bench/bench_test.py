@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of the instrument itself: what it computes from runs with known times, and what it refuses to compute."""
+import glob
 import os
 import subprocess
 import sys
@@ -12,9 +13,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import run  # noqa: E402
-from harness import cage, compare, figures, plot, profiles, programs, table  # noqa: E402
-from harness.programs import Workload  # noqa: E402
-from harness.ways import timed, why_differs  # noqa: E402
+from measure import cage, compare, figures, plot, profiles, programs, table  # noqa: E402
+from measure.programs import Workload  # noqa: E402
+from measure.ways import timed, why_differs  # noqa: E402
 
 
 def one(wall, cpu, **more):
@@ -172,6 +173,16 @@ prog 7/7 2.5: cpu-clock:
 class FakeNames:
     def function(self, module, place, is_offset):
         return module, {0x1020: "main", 0x1030: "_start"}.get(place, "?")
+
+
+class Scripts(unittest.TestCase):
+    def test_every_script_finds_its_parts(self):
+        scripts = [p for p in glob.glob(os.path.join(HERE, "*.py")) if p != os.path.abspath(__file__)]
+        self.assertGreater(len(scripts), 10)
+        for script in scripts:
+            with self.subTest(os.path.basename(script)):
+                r = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True)
+                self.assertEqual((r.returncode, r.stderr), (0, ""))
 
 
 class Profiles(unittest.TestCase):

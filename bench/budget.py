@@ -20,7 +20,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from harness import machine, programs  # noqa: E402
+from measure import machine, programs  # noqa: E402
 from run import DOCS, fill  # noqa: E402
 
 N_FEW, N_MANY = 4_000, 24_000  # pairs under callgrind; after the few, caches and rings have their size

@@ -20,7 +20,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from harness import programs  # noqa: E402
+from measure import programs  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
 PYTHON = """

@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs", "cpu.md")
 sys.path.insert(0, HERE)
 
-from harness import machine, profiles, programs  # noqa: E402
+from measure import machine, profiles, programs  # noqa: E402
 
 BEGIN, END = "<!-- cpu: begin (written by bench/cpu.py --write-docs) -->", "<!-- cpu: end -->"
 COST_AIM, SIZE_AIM, N_TOP, SIGMAS = 1.02, 0.10, 20, 3

@@ -17,8 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs", "overhead.md")
 sys.path.insert(0, HERE)
 
-from harness import programs  # noqa: E402
-from harness.ways import Ways  # noqa: E402
+from measure import programs  # noqa: E402
+from measure.ways import Ways  # noqa: E402
 
 BEGIN, END = "<!-- inside: begin (written by bench/inside.py --write-docs) -->", "<!-- inside: end -->"
 ROUNDS = 6000

@@ -26,9 +26,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs")
 sys.path.insert(0, HERE)
 
-from harness import checks, compare, figures, machine, plot, programs, table  # noqa: E402
-from harness.cage import Cage  # noqa: E402
-from harness.ways import Ways, why_differs  # noqa: E402
+from measure import checks, compare, figures, machine, plot, programs, table  # noqa: E402
+from measure.cage import Cage  # noqa: E402
+from measure.ways import Ways, why_differs  # noqa: E402
 
 HEAPTRACK_BYTES = 4 << 30  # its interpreter has eaten whole machines; where it lives it needs 0.3 GB
 GIVE_UP_AFTER = 2          # failures of heaptrack in one workload; more of them say nothing new

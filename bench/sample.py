@@ -23,10 +23,10 @@ from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs", "sampling.md")
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tests", "allocators")]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tests")]
 
-from harness import machine, programs  # noqa: E402 (their folders are put on the path above)
-from _workshop import Workshop  # noqa: E402
+from measure import machine, programs  # noqa: E402 (their folders are put on the path above)
+from allocators._workshop import Workshop  # noqa: E402
 
 BEGIN, END = "<!-- sample: begin (written by bench/sample.py --write-docs) -->", "<!-- sample: end -->"
 PYTHON = "x = [[i] * 3 for i in range(500000)]\nd = {str(i): i for i in range(500000)}\nx = d = None"

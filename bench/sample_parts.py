@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(os.path.dirname(HERE), "docs", "sampling.md")
 sys.path.insert(0, HERE)
 
-from harness import programs  # noqa: E402
+from measure import programs  # noqa: E402
 from run import fill  # noqa: E402
 
 BARE, NOOP, SAMPLED = "bare", "no-op interposer", "silt --sample 512K"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Two results side by side: what a change did, and whether traces or memory grew by it."""
-from harness import table
+from measure import table
 
 GROWS = 1.02        # a trace is larger by more than this where the same events take more bytes
 MEMORY_GROWS = 1.1  # peaks vary from run to run with what threads and recorder do at once

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The figures as tables: on the terminal while they come, and in Markdown."""
-from harness import figures, machine
+from measure import figures, machine
 
 
 def bytes_text(n):

@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from harness import figures, machine
+from measure import figures, machine
 
 WIDTH = 980
 LEFT, RIGHT = 256, 770         # of the scale
