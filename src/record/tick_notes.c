@@ -147,6 +147,13 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
                          unit_duration(&n, s->pathless_ns));
                 say(ctx, text);
         }
+        if (s->borrowed_ns > (s->ns[TICKER_BLOCKED] + s->ns[TICKER_READY]) / UNSAMPLED_SHARE) {
+                snprintf(
+                        text, sizeof(text),
+                        "waits by call path are estimates: threads waited too often to look at each wait, and %s have the call path of another one, as long; the sums are exact",
+                        unit_duration(&n, s->borrowed_ns));
+                say(ctx, text);
+        }
         tell_cut(s, say, ctx);
         tell_walks(s, say, ctx);
 }

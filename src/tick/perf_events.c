@@ -26,8 +26,9 @@ enum {
         STACK_MIN_BYTES = 8 << 10,
         SWITCH_STACK_BYTES = 8 << 10,
         SWITCH_RATE_HZ =
-                1000,       /* of samples where one thread waits; those between them are counted */
-        SWITCH_PERIOD = 29, /* odd, so that it does not go in step with what programs do in turn */
+                1000, /* of samples where one thread waits; those between them are counted */
+        SWITCH_PERIOD =
+                101, /* prime, so that it does not go in step with what programs do in turn */
         ROOT_SHIFT = 8,
         WIDE_MAX_CPUS = 32, /* a clock of a CPU wakes it though it has nothing to do */
 };
@@ -48,12 +49,12 @@ static void attr_init(const struct perf_events *e, struct perf_event_attr *a) {
         a->exclude_hv = 1;
 }
 
-/* What every sample has, and every other record behind it: perf_record.c reads it in this order. */
+/* What every sample has, and every other record behind it: perf_record.c reads it in this order. Without PERF_SAMPLE_PERIOD: with it
+ * the kernel samples each single switch, whatever the period is (perf_swevent_event). */
 static void attr_init_samples(const struct perf_events *e, struct perf_event_attr *a) {
         attr_init(e, a);
         a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                         PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
-                         PERF_SAMPLE_STACK_USER;
+                         PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         a->exclude_callchain_user = 1;
         a->sample_regs_user = PERF_REGS_MASK;
         a->sample_id_all = 1;
@@ -85,7 +86,8 @@ static void attr_add_tasks(const struct perf_events *e, struct perf_event_attr *
         a->context_switch = e->wish.off_cpu;
 }
 
-/* So often at most: the kernel raises the period of a thread that waits more often. */
+/* So often at most: the kernel raises the period of a thread that waits more often. Of many threads together that is still too
+ * often: switch_limit.h. */
 static void attr_init_switch(const struct perf_events *e, struct perf_event_attr *a) {
         attr_init_samples(e, a);
         a->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
@@ -95,7 +97,7 @@ static void attr_init_switch(const struct perf_events *e, struct perf_event_attr
 }
 
 /* It raises it far too much, to one of 27,000 waits: of those there is one of so many in any case. */
-static void attr_init_many(const struct perf_events *e, struct perf_event_attr *a) {
+static void attr_init_some(const struct perf_events *e, struct perf_event_attr *a) {
         attr_init_switch(e, a);
         a->freq = 0;
         a->sample_period = SWITCH_PERIOD;
@@ -247,6 +249,8 @@ static int add_event(struct perf_events *e, const struct perf_event_attr *a, pid
                 vec_push(&e->fds, fd);
         if (kind == PERF_EVENT_CLOCK)
                 vec_push(&e->clock_fds, fd);
+        if (kind == PERF_EVENT_SWITCH)
+                vec_push(&e->switch_fds, fd);
         return 0;
 }
 
@@ -260,13 +264,13 @@ static int add_on_cpu(struct perf_events *e, pid_t tid, size_t cpu) {
         r = add_event(e, &a, tid, cpu, PERF_EVENT_CLOCK);
         if (r < 0 || !e->sees_switches)
                 return r;
-        attr_init_switch(e, &a); /* it goes on when clocks of threads are turned off */
-        attr_add_tasks(e, &a);
+        attr_init_switch(e, &a);
         r = add_event(e, &a, tid, cpu, PERF_EVENT_SWITCH);
         if (r < 0)
                 return r;
-        attr_init_many(e, &a);
-        return add_event(e, &a, tid, cpu, PERF_EVENT_SWITCH);
+        attr_init_some(e, &a); /* the only one that is never turned off */
+        attr_add_tasks(e, &a);
+        return add_event(e, &a, tid, cpu, PERF_EVENT_SOME);
 }
 
 bool perf_events_widen(struct perf_events *e) {
@@ -306,6 +310,12 @@ int perf_events_add(struct perf_events *e, pid_t tid, struct err *reterr) {
                         return refuse_thread(r, tid, reterr);
         }
         return 0;
+}
+
+void perf_events_sample_switches(struct perf_events *e, bool is_on) {
+        for (size_t i = 0; i < e->switch_fds.n; i++) /* with all that came from them */
+                ioctl(e->switch_fds.items[i],
+                      is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 enum perf_event_kind perf_events_kind(const struct perf_events *e, uint64_t id, pid_t *ret_root) {
@@ -358,6 +368,7 @@ void perf_events_close(struct perf_events *e) {
         vec_free(&e->fds);
         vec_free(&e->wide_fds);
         vec_free(&e->clock_fds);
+        vec_free(&e->switch_fds);
         for (size_t i = 0; i < e->n_cpus && e->rings && e->ring_fds; i++) {
                 perf_ring_done(&e->rings[i]);
                 if (e->ring_fds[i] >= 0)

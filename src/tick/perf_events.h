@@ -21,9 +21,10 @@
 
 enum perf_event_kind {
         PERF_EVENT_OTHER = 0,
-        PERF_EVENT_CLOCK,  /* a period of CPU time is over */
-        PERF_EVENT_SWITCH, /* the thread leaves its CPU */
-        PERF_EVENT_WIDE,   /* a period of a CPU is over */
+        PERF_EVENT_CLOCK, /* a period of CPU time is over */
+        PERF_EVENT_SWITCH, /* the thread leaves its CPU: most of the times, as the kernel's frequency has it */
+        PERF_EVENT_SOME, /* the same, one of many times; its records of switches are of all */
+        PERF_EVENT_WIDE, /* a period of a CPU is over */
 };
 
 struct perf_events_wish {
@@ -38,10 +39,11 @@ struct perf_events {
         struct perf_ring *rings; /* by CPU; those of CPUs that are off have no map */
         int *ring_fds;           /* the same */
         size_t n_cpus;
-        VEC(int) fds;       /* of threads */
-        VEC(int) clock_fds; /* of them, the clocks */
-        VEC(int) wide_fds;  /* clocks of CPUs */
-        struct map kinds;   /* identifier → kind and root */
+        VEC(int) fds;        /* of threads */
+        VEC(int) clock_fds;  /* of them, the clocks */
+        VEC(int) switch_fds; /* of them, PERF_EVENT_SWITCH */
+        VEC(int) wide_fds;   /* clocks of CPUs */
+        struct map kinds;    /* identifier → kind and root */
         uint32_t stack_bytes, switch_stack_bytes;
         uint64_t max_rate_hz; /* that the kernel allows */
         bool is_wide;         /* the clocks are those of CPUs, and samples of others come too */
@@ -60,6 +62,9 @@ int perf_events_add(struct perf_events *e, pid_t tid, struct err *reterr);
 
 /* From now on clocks of CPUs and no longer of threads. False: not permitted, or too many CPUs; all is as it was. */
 bool perf_events_widen(struct perf_events *e);
+
+/* Whether PERF_EVENT_SWITCH comes, of all threads. */
+void perf_events_sample_switches(struct perf_events *e, bool is_on);
 
 /* ret_root: the thread that was added, of the event with this identifier. */
 enum perf_event_kind perf_events_kind(const struct perf_events *e, uint64_t id, pid_t *ret_root);

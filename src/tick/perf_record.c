@@ -92,12 +92,11 @@ static void take_stack(struct cursor *c, struct perf_sample *s) {
         s->n_stack = (size_t)MIN(n, room);
 }
 
-/* In the order of the kernel: identifier, pid and tid, time, period, callchain, registers, stack. */
+/* In the order of the kernel: identifier, pid and tid, time, callchain, registers, stack. */
 static bool decode_sample(struct cursor *c, struct perf_record *ret) {
         ret->event_id = take_u64(c);
         ret->pid = take_u32(c, &ret->tid);
         ret->time_ns = take_u64(c);
-        ret->sample.period = take_u64(c);
         take_callchain(c, &ret->sample);
         take_registers(c, &ret->sample);
         take_stack(c, &ret->sample);

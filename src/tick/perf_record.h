@@ -24,7 +24,6 @@ enum {
 #endif
 
 struct perf_sample {
-        uint64_t period;
         /* kernel frames, innermost first: the first one is where it was, the others return addresses */
         size_t n_kernel;
         uint64_t kernel_pcs[PERF_MAX_KERNEL_FRAMES];

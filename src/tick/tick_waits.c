@@ -142,6 +142,7 @@ bool tick_wait_take(struct tick_thread *t, uint64_t time_ns, struct ticker_tick 
         ret->weight_ns = ns;
         ret->n_samples = is_first; /* its other parts are the same wait */
         if (time_ns - w->since_ns < LONG_NS) {
+                ret->borrowed_ns = bare->ns;
                 ret->weight_ns += bare->ns;
                 ret->n_samples += bare->n;
                 *bare = (struct tick_bare){0};

@@ -11,6 +11,7 @@
 #include "base/system_clock.h"
 #include "tick/perf_events.h"
 #include "tick/perf_record.h"
+#include "tick/switch_limit.h"
 #include "tick/tick_look.h"
 #include "tick/tick_tasks.h"
 #include "tick/tick_waits.h"
@@ -30,6 +31,7 @@ struct ticker {
         struct perf_events events;
         struct tick_tasks tasks;
         struct ticker_stats stats;
+        struct switch_limit limit;
         uint64_t waits_due_ns; /* of the waits that go on, the next part to be told */
         uint64_t *next_ns;     /* by CPU: time of the record that is next; UINT64_MAX: none */
         struct perf_record record;
@@ -46,6 +48,7 @@ static void tell(struct ticker *t, const struct ticker_tick *tick) {
         t->stats.ns[tick->state] += tick->weight_ns;
         if (tick->state != TICKER_RUNS && tick->path.n_pcs + tick->path.n_kernel == 0)
                 t->stats.pathless_ns += tick->weight_ns;
+        t->stats.borrowed_ns += tick->borrowed_ns;
         t->calls.on_tick(t->calls.ctx, tick);
 }
 
@@ -130,6 +133,7 @@ static void take_sample(struct ticker *t) {
                 take_wide_sample(t);
                 return;
         }
+        t->limit.n_samples += kind == PERF_EVENT_SWITCH;
         thread = tick_tasks_get(&t->tasks, (pid_t)r->pid, (pid_t)r->tid, r->time_ns);
         if (!is_of_root(thread, root))
                 return;
@@ -382,6 +386,8 @@ size_t ticker_drain(struct ticker *t) {
         uint64_t until_ns = clock_now_ns();
         size_t n = take_records(t, until_ns);
 
+        if (switch_limit_turns(&t->limit, until_ns))
+                perf_events_sample_switches(&t->events, !t->limit.is_off);
         sample_cpus_if_short(t);
         let_go(t, until_ns - GOING_NS);
         look_at_waits(t, until_ns);
@@ -479,6 +485,7 @@ int ticker_new(const struct ticker_options *o, const struct ticker_calls *calls,
                 return err_set(reterr, -ENOMEM, "no memory for samples");
         t->options = *o;
         t->calls = *calls;
+        t->limit.since_ns = clock_now_ns();
         tick_tasks_init(&t->tasks, &t->calls);
         r = perf_events_open(&t->events, &wish, reterr);
         if (r == 0) {

@@ -31,6 +31,8 @@ struct ticker_tick {
         enum ticker_state state;
         uint64_t time_ns, weight_ns; /* it stands for so long, until then */
         uint64_t n_samples;
+        uint64_t
+                borrowed_ns; /* of its time: of waits like this one, whose own call path nobody saw */
         struct ticker_path path;
         struct remote_space *space; /* of the process, for locating pcs */
 };
@@ -69,6 +71,7 @@ struct ticker_stats {
         uint64_t n_walks[4];         /* by enum remote_end */
         uint64_t unsampled_ns;       /* of what threads ran: between samples, at no call path */
         uint64_t pathless_ns;        /* of waits, at no call path */
+        uint64_t borrowed_ns;        /* of waits, at the call path of one like it */
         uint64_t n_hidden;           /* programs the kernel does not let silt sample */
         char hidden_name[16];        /* the first of them */
         bool is_wide;                /* threads were too short: CPUs were sampled */

@@ -227,6 +227,24 @@ def test_waits_of_different_lengths(t):
     assert 0 < sums["wait_sleeping"] and low <= sums["wait_sleeping"] <= high, (sums["wait_sleeping"], low, high, unknown)
 
 
+def test_waits_without_end(t):
+    """However often threads wait, so many stacks are copied and walked: the program pays for each. All waits are counted all the same."""
+    n = 200_000
+    trace, told = record(t, program(t), "pingpong", str(n))
+    report, why = t.silt.report(trace)
+    assert report, why
+    notes = t.silt.command("sql", trace, "SELECT text FROM notes WHERE text LIKE 'call paths of samples%'")
+    walks = sum(int(x.replace(",", "")) for x in re.findall(r"([0-9,]+) (?:complete|cut|guessed|lost)", notes.text))
+    clock = total(paths(t, trace)) / MS
+    # 10,000 of a second, one of 101 beyond that, and what a late recorder lets come
+    most = clock + 10_000 * report["duration_s"] + 4 * n / 101 + 10_000
+    assert 0 < walks <= most, (walks, most)
+    assert most < n, "the program is too short to tell"
+    assert 0.98 * told["switches"] <= report["time"]["blocked_waits"] <= 1.02 * told["switches"] + 50, (report["time"]["blocked_waits"], told)
+    sums = with_callees(paths(t, trace, "blocked"))
+    assert sums["wait_often"] <= 1.1 * told["wait_often"] + 20 * MS, (sums, told)
+
+
 # ---- code that is made as it runs ------------------------------------------------------------------
 
 NODE = """

@@ -347,6 +347,21 @@ static void mixed(int n) {
         tell("all", used_ns(RUSAGE_SELF));
 }
 
+/* Two threads that wake each other all the time, and nothing else. */
+static void pingpong(int n) {
+        pthread_t thread;
+        struct rusage u;
+
+        if (pipe(to_reader) != 0 || pipe(to_echo) != 0 || pthread_create(&thread, NULL, echo, NULL))
+                exit(3);
+        tell("wait_often", wait_often(n));
+        close(to_echo[1]);
+        pthread_join(thread, NULL);
+        getrusage(RUSAGE_SELF, &u);
+        tell("switches", u.ru_nvcsw);
+        tell("all", used_ns(RUSAGE_SELF));
+}
+
 /* ---- being stopped ----------------------------------------------------------------------------- */
 
 /* Busy until there is a file of that name, or for a minute. */
@@ -390,6 +405,8 @@ int main(int argc, char **argv) {
                 waits();
         else if (strcmp(what, "mixed") == 0)
                 mixed(n);
+        else if (strcmp(what, "pingpong") == 0)
+                pingpong((int)n);
         else if (strcmp(what, "until") == 0 && argc > 2)
                 return until(argv[2]);
         else if (strcmp(what, "killed") == 0)

@@ -50,7 +50,6 @@ static inline struct made_record made_sample(uint64_t time_ns) {
         made_add(&m, 77);
         made_add_pair(&m, 11, 12);
         made_add(&m, time_ns);
-        made_add(&m, 1000000);
         made_add(&m, 5);
         made_add(&m, (uint64_t)PERF_CONTEXT_KERNEL);
         made_add(&m, 0xffffffff81000010);
