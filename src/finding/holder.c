@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* peak-site: who held most of the peak, where no other finding is about that memory. No alarm: it is what people ask first. */
+/* peak-site: who held most of the peak, where no other finding is about that memory. No alarm: it is what people ask first. What was far
+ * from resident was requested, not held. */
 #include <string.h>
 
 #include "finding/rules.h"
+#include "query/resident_peak.h"
 
 enum { HOLDER_MIN_BYTES = 1000000 };
 #define HOLDER_MIN_SHARE 0.1 /* of the peak */
 #define HOLDER_TOLD 0.25     /* likewise: when another finding is about so much, it answers that */
+#define HOLDER_UNTOUCHED 0.5 /* likewise: never touched, which says who requested it */
 
 static bool is_told_already(const struct facts *f) {
         static const char *const kinds[] = {"growing", "leak", "large-site", "short-peak", "heap"};
@@ -17,13 +20,35 @@ static bool is_told_already(const struct facts *f) {
                             (double)f->found.items[i].bytes >=
                                     HOLDER_TOLD * (double)f->totals->peak_bytes)
                                 return true;
+        for (size_t i = 0; i < f->found.n; i++)
+                if (strcmp(f->found.items[i].kind, "slack") == 0 &&
+                    (double)f->found.items[i].bytes >=
+                            HOLDER_UNTOUCHED * (double)f->totals->peak_bytes)
+                        return true;
         return false;
+}
+
+static const char *say_held(struct facts *f, const struct finding *x, unsigned pct) {
+        struct unit_text own, all, resident;
+        struct query_resident_peak peak;
+
+        query_resident_peak(f->q, &f->source->answer->scope, f->totals, &peak);
+        if (!peak.is_less)
+                return say(f, "%s held %s of the %s at the peak (%u %%).", x->function,
+                           unit_bytes(&own, x->bytes), unit_bytes(&all, f->totals->peak_bytes),
+                           pct);
+        return say(
+                f,
+                peak.is_exact
+                        ? "%s requested %s of the %s that were live at the peak (%u %%), but at most %s of the process was resident."
+                        : "%s requested %s of the %s that were live at the peak (%u %%), but no sample found more than %s of the process resident.",
+                x->function, unit_bytes(&own, x->bytes), unit_bytes(&all, f->totals->peak_bytes),
+                pct, unit_bytes(&resident, peak.bytes));
 }
 
 void find_holder(struct facts *f, const struct askers *askers) {
         double peak = (double)f->totals->peak_bytes;
         const struct asker *most = NULL;
-        struct unit_text own, all;
         struct name_frame frame;
         struct finding *x;
         uint32_t row;
@@ -40,9 +65,7 @@ void find_holder(struct facts *f, const struct askers *askers) {
         frame = place_of_row(f, row, &is_task);
         x = found(f, "peak-site", (double)most->figures.peak_bytes, row, QUERY_PEAK);
         x->function = place_name(f, &frame, is_task);
-        x->text = say(f, "%s held %s of the %s at the peak (%u %%).", x->function,
-                      unit_bytes(&own, x->bytes), unit_bytes(&all, f->totals->peak_bytes),
-                      share_pct((double)x->bytes, peak));
+        x->text = say_held(f, x, share_pct((double)x->bytes, peak));
         x->next = next_callers(f, &frame, QUERY_PEAK);
         found_number(x, "blocks", (double)most->figures.peak_blocks);
         found_number(x, "share_of_peak_pct", share_pct((double)x->bytes, peak));

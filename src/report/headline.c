@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/resident_peak.h"
 #include "query/spent_time.h"
 #include "report/late_start.h"
 #include "report/resident_memory.h"
@@ -189,25 +190,46 @@ static void add_family(const struct style *s, const struct report *r, const stru
         str_done(&first);
 }
 
+/* Far less of the largest was resident than its blocks were: what was never touched is not held. */
+static bool is_requested_only(const struct report *r, const struct holder *h,
+                              struct query_resident_peak *ret) {
+        struct query_scope scope = {.process = h->process, .to_ns = UINT64_MAX};
+
+        if (report_is_windowed(r) || h->process >= r->answer->n_processes)
+                return false;
+        query_resident_peak(r->q, &scope, &r->answer->processes[h->process], ret);
+        return ret->is_less;
+}
+
 /* Of several processes the one comes first that holds the memory. */
 static void add_held(const struct style *s, const struct report *r, const struct holder *h,
                      struct str *to) {
         const struct query_totals *t = &r->answer->totals;
+        struct query_resident_peak peak = {0};
+        bool is_requested = is_requested_only(r, h, &peak);
+        const char *held = is_requested ? "requested" : "held";
         struct unit_text a, b;
 
         add_holder(s, r, h, to);
         if (strcmp(unit_bytes(&a, h->bytes), unit_bytes(&b, t->peak_bytes)) == 0)
-                str_addf(to, " held %sall of the %s%s", h->bytes < t->peak_bytes ? "nearly " : "",
-                         about(r), b.s);
+                str_addf(to, " %s %sall of the %s%s", held,
+                         h->bytes < t->peak_bytes ? "nearly " : "", about(r), b.s);
         else
-                str_addf(to, " held %s%s of the %s", about(r), unit_bytes(&a, h->bytes),
+                str_addf(to, " %s %s%s of the %s", held, about(r), unit_bytes(&a, h->bytes),
                          unit_bytes(&b, t->peak_bytes));
         estimate_add_error(to, sqrt(t->var[QUERY_PEAK]), (double)t->peak_bytes, s->utf8);
         str_add(to, " that ");
         add_family(s, r, h, to);
-        str_addf(to, " together held at the peak, after %s", unit_duration(&a, t->peak_ns));
+        str_addf(to, " together %s at the peak, after %s",
+                 is_requested ? "had in live blocks" : "held", unit_duration(&a, t->peak_ns));
         if (!report_is_windowed(r))
                 str_addf(to, " of %s", unit_duration(&b, end_of(r)));
+        if (is_requested)
+                str_addf(to,
+                         peak.is_exact ? "; at most %s of %s resident"
+                                       : "; no sample found more than %s of %s resident",
+                         unit_bytes(&a, peak.bytes),
+                         h->n > 1 ? "the largest of them" : "its memory");
 }
 
 /* Where blocks are not most of it, the one comes first that has the memory: it may be another. */

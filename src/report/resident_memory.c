@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "query/meeting.h"
+#include "query/resident_peak.h"
 #include "report/late_start.h"
 #include "report/limit_lines.h"
 #include "show/frame.h"
@@ -99,47 +100,20 @@ static bool is_mostly_else(const struct report *r, const struct resident *x) {
                 x->parts[RESIDENT_PART_MAPPED] >= RESIDENT_MIN_MAPPED_BYTES);
 }
 
-/* What silt itself had at most counts as the child's: less than that is unknown. */
-#define RESIDENT_KNOWN_BYTES (64ull << 20)
-
-/* Of its child the kernel tells at the end how much was resident at most; other processes may have touched much after their last sample. */
-static bool is_peak_exact(const struct report *r, const struct resident *x) {
-        uint32_t process = query_main_process(r->q);
-        const struct trace_process_info *p = &r->v->processes[process];
-
-        return query_n_pids(r->q) == 1 && p->has_end &&
-               x->parts[RESIDENT_PART_BLOCKS] >= RESIDENT_KNOWN_BYTES &&
-               (x->scope.process == process || x->scope.process == QUERY_ALL) &&
-               (p->end.ended == TRACE_ENDED_EXIT || p->end.ended == TRACE_ENDED_SIGNAL ||
-                p->end.ended == TRACE_ENDED_OOM);
-}
-
-/* Of its large blocks, what no look at their pages found touched. */
-static uint64_t untouched_bytes(const struct report *r, const struct resident *x) {
-        _cleanup_free_ struct query_residency *rows = NULL;
-        struct err err = {0};
-        uint64_t bytes = 0;
-        size_t n = 0;
-
-        if (query_residency(r->q, &x->scope, &rows, &n, &err) < 0)
-                return 0;
-        for (size_t i = 0; i < n; i++)
-                bytes += query_residency_slack_bytes(&rows[i]);
-        return bytes;
-}
-
 /* More was requested than ever was resident; not where frees that silt did not see may be the reason. */
 static bool is_mostly_untouched(const struct report *r, const struct resident *x,
                                 uint64_t *ret_untouched_bytes) {
         uint64_t blocks_bytes = x->parts[RESIDENT_PART_BLOCKS];
+        struct query_resident_peak peak;
 
         if (!x->n_samples || !is_whole(r) || limits_are_material(r) || query_sample_bytes(r->q) ||
             RESIDENT_AGREES(x->bytes, blocks_bytes) || blocks_bytes < x->bytes + RESIDENT_MIN_BYTES)
                 return false;
-        *ret_untouched_bytes = MIN(untouched_bytes(r, x), blocks_bytes);
+        query_resident_peak(r->q, &x->scope, totals_of(r, x->scope.process), &peak);
+        *ret_untouched_bytes = peak.untouched_bytes;
         if (*ret_untouched_bytes < (blocks_bytes - x->bytes) / 2)
                 *ret_untouched_bytes = 0; /* looks saw little of it */
-        return *ret_untouched_bytes || is_peak_exact(r, x);
+        return *ret_untouched_bytes || peak.is_exact;
 }
 
 uint32_t resident_process(const struct report *r) {

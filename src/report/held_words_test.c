@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What was never touched is requested, and not held: the words of the first sentence and of findings follow what was resident. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "query/testing/fabric.h"
+#include "report/report.h"
+#include "request/testing/request_made.h"
+#include "trace/writer.h"
+
+#define TRACE_PATH "held_words_test.silt"
+
+enum { MIB = 1 << 20 };
+
+/* The report's words with one blank between them, to be freed. */
+static char *report_words(void) {
+        struct request request = request_made("");
+        const struct show_options o = {.path = TRACE_PATH, .request = &request};
+        struct err e = {0};
+        char *text = NULL, *to;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+
+        setenv("COLUMNS", "200", 1);
+        setenv("LC_ALL", "C", 1);
+        assert_int_equal(report_print(out, &o, &e), 0);
+        fclose(out);
+        request_done(&request);
+        to = text;
+        for (const char *from = text; *from; from++)
+                if ((*from != '\n' && *from != ' ') || (to > text && to[-1] != ' '))
+                        *to++ = *from == '\n' ? ' ' : *from;
+        *to = '\0';
+        return text;
+}
+
+static void assert_says(const char *text, bool is_said, const char *words) {
+        if (!!strstr(text, words) != is_said) {
+                print_error("'%s' is %sin:\n%s\n", words, is_said ? "not " : "", text);
+                fail();
+        }
+}
+
+/* A process requests 1.2 GiB, and a sample finds so much of it resident; then it ends. */
+static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
+        const struct fabric_options o = {.seed = 1, .max_processes = 2, .max_threads = 1};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+        uint32_t a = fabric_frame(f, 0, "/bin/x", "reserve", "", 0), process = 0;
+
+        fabric_alloc(f, 0, fabric_thread(f, 0, "main"), a, 1000);
+        if (is_child) {
+                process = fabric_fork(f, 0);
+                fabric_thread(f, process, "main");
+        }
+        fabric_alloc(f, process, 0, a, 1200ull * MIB);
+        fabric_wait(f, 10000);
+        trace_put_sample(fabric_writer(f), &(struct trace_sample){.process = process,
+                                                                  .time_ns = fabric_now_ns(f),
+                                                                  .anon_bytes = sampled_mib * MIB});
+        fabric_wait(f, 10000);
+        trace_end_process(fabric_writer(f),
+                          &(struct trace_process_end){.process = process,
+                                                      .ended = TRACE_ENDED_EXIT,
+                                                      .end_ns = fabric_now_ns(f),
+                                                      .n_threads = 1,
+                                                      .peak_rss_bytes = told_mib * MIB});
+        fabric_end(f);
+        return report_words();
+}
+
+static void test_of_a_child(void **state) {
+        _cleanup_free_ char *untouched = tell(true, 45, 45), *touched = tell(true, 1195, 1195);
+
+        (void)state;
+        assert_says(untouched, true, "requested nearly all of the 1.2 GiB that ");
+        assert_says(untouched, true, " together had in live blocks at the peak, after ");
+        assert_says(untouched, true,
+                    "; no sample found more than 45.0 MiB of its memory resident. ");
+        assert_says(
+                untouched, true,
+                ": reserve requested 1.2 GiB of the 1.2 GiB that were live at the peak (100 %), but no sample found more "
+                "than 45.0 MiB of the process resident.");
+        assert_says(untouched, false, " held ");
+        assert_says(touched, true, "held nearly all of the 1.2 GiB that ");
+        assert_says(touched, true, " together held at the peak, after ");
+        assert_says(touched, true, "reserve held 1.2 GiB of the 1.2 GiB at the peak");
+        assert_says(touched, false, "requested");
+}
+
+/* Of the recorded program the kernel told at its end how much it was. */
+static void test_of_the_program(void **state) {
+        _cleanup_free_ char *untouched = tell(false, 20, 45), *touched = tell(false, 20, 1190);
+
+        (void)state;
+        assert_says(
+                untouched, true,
+                "reserve requested 1.2 GiB of the 1.2 GiB that were live at the peak (100 %), but at most 45.0 MiB of the "
+                "process was resident.");
+        assert_says(touched, true, "reserve held 1.2 GiB of the 1.2 GiB at the peak (100 %).");
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_of_a_child),
+                cmocka_unit_test(test_of_the_program),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
