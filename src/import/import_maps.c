@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/import_maps.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "import/build_id.h"
 
 void import_maps_init(struct import_maps *m) {
@@ -42,18 +44,32 @@ void import_maps_add_line(struct import_maps *m, const char *line) {
         import_maps_add(m, begin, end, offset, line + path_at);
 }
 
-bool import_maps_address_in_file(const char *path, uint64_t offset, uint64_t *ret) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        bool is_found = false;
+int import_maps_open(const char *path) {
         struct stat st;
+        int fd;
+
+        if (stat(path, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        fd = fs_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+        if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+                close(fd);
+                return -EINVAL;
+        }
+        return fd;
+}
+
+bool import_maps_address_in_file(const char *path, uint64_t offset, uint64_t *ret) {
+        int fd = import_maps_open(path);
+        bool is_found = false;
         Elf *elf;
         size_t n = 0;
 
         if (fd < 0)
                 return false;
         elf_version(EV_CURRENT);
-        elf = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? elf_begin(fd, ELF_C_READ_MMAP, NULL)
-                                                         : NULL;
+        elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
         if (elf && elf_getphdrnum(elf, &n) == 0)
                 for (size_t i = 0; i < n && !is_found; i++) {
                         GElf_Phdr p;
@@ -79,7 +95,7 @@ static bool address_in_file(const char *path, struct import_mapping *x, uint64_t
 
         if (!import_maps_address_in_file(path, x->offset, ret))
                 return false;
-        fd = path == x->path ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        fd = path == x->path ? -1 : import_maps_open(path);
         if (fd >= 0) {
                 x->n_build_id = build_id_of_file(fd, x->build_id, sizeof(x->build_id));
                 close(fd);

@@ -35,5 +35,7 @@ void import_maps_add(struct import_maps *m, uint64_t begin, uint64_t end, uint64
 const char *import_maps_find(struct import_maps *m, uint64_t return_address, uint64_t *ret_address);
 /* The same as a place: its file, the address in it, and the build-id of the file's copy. */
 void import_maps_place(struct import_maps *m, uint64_t return_address, struct import_place *ret);
+/* Opens the file at a path that some profile names, if it is one: to open a device does something. fd or -errno. */
+int import_maps_open(const char *path);
 /* Where the file at a path says its code at this offset is to be. False: it is not there, or is no such file. */
 bool import_maps_address_in_file(const char *path, uint64_t offset, uint64_t *ret);

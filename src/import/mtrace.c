@@ -12,17 +12,16 @@
  * Where the caller is unknown, the part from @ on is missing. Its address counts from where its file was mapped (since glibc 2.35; before that it is the
  * one in memory), which for programs of fixed place is not what the file itself counts from. */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/macros.h"
 #include "base/map.h"
 #include "import/import_format.h"
+#include "import/import_maps.h"
 
 enum { MTRACE_EVENT_NS = 1000 };
 
@@ -61,9 +60,8 @@ static bool take_number(const char **at, uint64_t *ret) {
 
 /* 0: the file is not there, or may be mapped anywhere. */
 static uint64_t lowest_address(const char *path) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        int fd = import_maps_open(path);
         uint64_t lowest = UINT64_MAX;
-        struct stat st;
         GElf_Phdr p;
         size_t n = 0;
         Elf *elf;
@@ -71,8 +69,7 @@ static uint64_t lowest_address(const char *path) {
         if (fd < 0)
                 return 0;
         elf_version(EV_CURRENT);
-        elf = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? elf_begin(fd, ELF_C_READ_MMAP, NULL)
-                                                         : NULL;
+        elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
         if (elf && elf_getphdrnum(elf, &n) == 0)
                 for (size_t i = 0; i < n; i++)
                         if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD)

@@ -381,6 +381,12 @@ static void tell(const struct perf_data *p) {
                          unit_count(&n, p->file.n_lost + p->n_unknown));
                 import_trace_limit(p->t, text);
         }
+        if (p->file.hardware_bytes) {
+                snprintf(text, sizeof(text),
+                         "A trace of the hardware, such as Intel PT (%s), is left out",
+                         unit_bytes(&n, p->file.hardware_bytes));
+                import_trace_limit(p->t, text);
+        }
         if (p->n_cut) {
                 snprintf(text, sizeof(text),
                          "%.0f %% of the call paths from copies of stacks are cut short",

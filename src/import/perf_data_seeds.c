@@ -101,8 +101,9 @@ static void put_fork(bytes_buf *b, uint32_t pid, uint32_t parent) {
 }
 
 static void put(const char *directory, const char *name, uint32_t n_events, uint32_t last_type) {
-        bytes_buf data = {0}, file = {0}, none = {0};
+        bytes_buf data = {0}, file = {0}, none = {0}, hardware = {0};
 
+        buf_u64(&hardware, 8);
         put_mapping(&data, 1, 0, "/proc/self/exe");
         put_mapping(&data, 10, 0, "/nowhere/lib.so");
         put_mapping(&data, 10, 1 << 13, "//anon");
@@ -112,12 +113,15 @@ static void put(const char *directory, const char *name, uint32_t n_events, uint
         put_sample(&data, 77, 43, 6);
         put_sample(&data, 78, 44, 4);
         put_sample(&data, 77, 42, 0);
-        put_record(&data, last_type, 0, &none);
+        put_record(&data, last_type, 0, last_type == 71 ? &hardware : &none);
+        if (last_type == 71)
+                buf_u64(&data, 0); /* the bytes behind it */
         put_head(&file, n_events, data.n);
         buf_bytes(&file, data.items, data.n);
         import_fuzz_put_seed(directory, name, file.items, file.n);
         vec_free(&data);
         vec_free(&file);
+        vec_free(&hardware);
 }
 
 /* ---- records of time, as perf itself has them: with what is behind them ---------------------------- */

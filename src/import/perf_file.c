@@ -103,6 +103,7 @@ static void add_ids(struct perf_file *f, const uint8_t *ids, size_t n) {
 static int read_attributes(struct perf_file *f, struct err *reterr) {
         const uint8_t *b = f->bytes.items;
         uint64_t each = bytes_le64(b + 16), at = bytes_le64(b + 24), size = bytes_le64(b + 32);
+        uint64_t all_ids_bytes = 0;
 
         if (each < PERF_MIN_IDS_ATTR_BYTES || size < each || !is_inside(f, at, size))
                 return perf_file_refuse(f, 16, reterr,
@@ -114,6 +115,10 @@ static int read_attributes(struct perf_file *f, struct err *reterr) {
                 if (!is_inside(f, ids_at, ids_bytes))
                         return perf_file_refuse(f, at, reterr,
                                                 "the ids of an event are not in the file");
+                all_ids_bytes += ids_bytes;
+                if (all_ids_bytes > f->bytes.n) /* each event has its own */
+                        return perf_file_refuse(f, at, reterr,
+                                                "events have more ids than the file has bytes");
                 add_event(f, b + at, each - 16);
                 add_ids(f, b + ids_at, ids_bytes);
         }
@@ -299,9 +304,6 @@ static int take_own(struct perf_file *f, const struct perf_record *r, struct err
         const uint8_t *b = r->bytes;
         uint64_t idx;
 
-        if (r->type == PERF_AUXTRACE)
-                return perf_file_refuse(f, r->at, reterr,
-                                        "a trace of the hardware, which silt does not read");
         if (r->type == PERF_COMPRESSED || r->type == PERF_COMPRESSED2)
                 return r->at < f->bytes.n
                                ? unpack(f, r, reterr)
@@ -348,6 +350,26 @@ static int take_record(struct perf_file *f, const struct perf_record *r, struct 
         return x < 0 ? err_set_errno(reterr, x, "cannot sort the records of '%s'", f->in->path) : 0;
 }
 
+/* What is behind a record and no part of it. */
+static int skip_behind(struct perf_file *f, const struct perf_record *r, uint64_t n_left,
+                       uint64_t *ret, struct err *reterr) {
+        uint64_t n = 0;
+
+        *ret = 0;
+        if (r->type == PERF_TRACING_DATA && r->n >= 12)
+                *ret = MIN(n_left, ((uint64_t)bytes_le32(r->bytes + 8) + 7) & ~7ull);
+        if (r->type != PERF_AUXTRACE)
+                return 0;
+        if (r->n >= 16)
+                n = bytes_le64(r->bytes + 8);
+        if (n > n_left)
+                return perf_file_refuse(f, r->at, reterr,
+                                        "a trace of the hardware is longer than the file");
+        f->hardware_bytes += n;
+        *ret = n;
+        return 0;
+}
+
 /* *ret_at: behind the last whole one. */
 static int walk(struct perf_file *f, const bytes_buf *b, uint64_t base, uint64_t at, uint64_t end,
                 uint64_t *ret_at, struct err *reterr) {
@@ -355,6 +377,7 @@ static int walk(struct perf_file *f, const bytes_buf *b, uint64_t base, uint64_t
 
         while (end - at >= PERF_RECORD_HEAD_BYTES && x >= 0) {
                 struct perf_record r;
+                uint64_t n_behind;
 
                 perf_file_record(f, base + at, &r);
                 if (r.n < PERF_RECORD_HEAD_BYTES)
@@ -364,9 +387,10 @@ static int walk(struct perf_file *f, const bytes_buf *b, uint64_t base, uint64_t
                         break;
                 x = take_record(f, &r, reterr);
                 at += r.n;
-                if (r.type == PERF_TRACING_DATA && r.n >= 12) /* behind it, and no part of it */
-                        at += MIN(end - at,
-                                  ((uint64_t)bytes_le32(b->items + at - r.n + 8) + 7) & ~7ull);
+                if (x >= 0)
+                        x = skip_behind(f, &r, end - at, &n_behind, reterr);
+                if (x >= 0)
+                        at += n_behind;
         }
         *ret_at = at;
         return x;

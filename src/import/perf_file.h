@@ -6,6 +6,7 @@
  *
  *   attributes  what each event is, and what its samples carry
  *   data        records: type, flags and size, then what the type has. Of -z some have others, packed as one stream of zstd
+ *               Traces of the hardware (Intel PT, SPE) are bytes behind a record of their own
  *   features    the machine, the command, names of events, build-ids of the files that samples are in
  *
  * Inside import/ only. */
@@ -84,6 +85,7 @@ struct perf_file {
         const char *os_release, *host;
         struct import_order *order; /* where they are */
         uint64_t n_lost;
+        uint64_t hardware_bytes; /* of traces of the hardware, which are passed over */
 };
 
 int perf_file_open(struct perf_file *f, struct import_input *in, perf_survey_fn survey, void *ctx,

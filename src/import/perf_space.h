@@ -7,8 +7,8 @@
 
 struct perf_space;
 
-/* file: for build-ids and names of the machine. Borrowed. can_walk: the files of this machine may be asked for unwind tables. */
-struct perf_space *perf_space_new(const struct perf_file *file, bool can_walk);
+/* file: for build-ids and names of the machine. Borrowed. asks_files: those of this machine are asked, for places and unwind tables. */
+struct perf_space *perf_space_new(const struct perf_file *file, bool asks_files);
 struct perf_space *perf_space_free(struct perf_space *s); /* NULL ok; returns NULL */
 
 /* A record of a mapping, of the program's or the kernel's. */
@@ -21,7 +21,7 @@ void perf_space_exec(struct perf_space *s, uint32_t pid);
 /* Where a return address is; without a module if it is in no file. ret points into the space. */
 void perf_space_place(struct perf_space *s, uint32_t pid, uint64_t return_address,
                       struct import_place *ret);
-void perf_space_kernel_place(struct perf_space *s, uint64_t return_address,
+void perf_space_kernel_place(const struct perf_space *s, uint64_t return_address,
                              struct import_place *ret);
 
 /* The call path of a copy of a stack, by the files that surely are those that ran: return addresses, innermost first, that of the interrupted

@@ -321,6 +321,19 @@ def perf_packed(records, events=(CPU_CLOCK,)):
     return perf_data(packed, events)
 
 
+def hardware(n):
+    """What Intel PT writes: a record, and its bytes behind it, which look like records."""
+    return record(71, struct.pack("<QQQIIII", n, 0, 0, 0, 10, 0, 0), 0) + record(9, bytes(24), 0) * (n // 32) + bytes(n % 32)
+
+
+def many_ids():
+    """Each of many events says that all of the file is its ids."""
+    whole = bytearray(perf_data([sample(MAIN, 1, [1])], (CPU_CLOCK,) * 9))
+    for i in range(9):
+        struct.pack_into("<QQ", whole, HEAD_BYTES + 8 * 9 + (ATTR_BYTES + 16) * (i + 1) - 16, 0, len(whole) // 8 * 8)
+    return bytes(whole)
+
+
 MAIN, THREAD, CHILD = (10, 10), (10, 11), (12, 12)
 
 
@@ -375,6 +388,19 @@ def test_data_keeps_when_who_and_how_much(t):
         faults = imported(t, path, "--sample-type", "page-faults")
         assert report(t, faults)["totals"]["peak_live_bytes"] == 5
 
+
+def test_a_trace_of_the_hardware_is_passed_over(t):
+    rows = [row for event in story() for row in (hardware(96), event)]
+    for how, make in (("file", perf_data), ("pipe", perf_pipe)):
+        path = imported(t, write(t, f"{how}.data", make(rows, (CPU_CLOCK, PAGE_FAULTS))))
+        assert ticks(t, path) == STORY, (how, ticks(t, path))
+        said = words(t, path)
+        assert re.search(r"A trace of the hardware, such as Intel PT \(1\.\d+ KiB\), is left out", said), said
+    # alone
+    path = imported(t, write(t, "alone.data", perf_data([hardware(4096)])))
+    assert "A trace of the hardware, such as Intel PT (4.0 KiB), is left out" in words(t, path)
+
+
 def test_data_weighs_by_the_period(t):
     rows = [sample(MAIN, 1000 + i, [0x400100 + i % 2], period=65 if i % 2 else 35, event=2) for i in range(20)]
     path = imported(t, write(t, "faults.data", perf_data([name(MAIN, "app", 0), *rows], (PAGE_FAULTS,))))
@@ -422,7 +448,8 @@ def test_damaged_data_is_refused_in_one_line(t):
         ("unended", plain[:48] + bytes(8) + plain[56:]),
         ("sample", plain[: at + 48] + b"\xff" * 8 + plain[at + 56:]),
         ("packed", whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfe")),
-        ("hardware", perf_data([record(71, bytes(40))])),
+        ("hardware", perf_data([hardware(64)[:-8]])),
+        ("ids", many_ids()),
     ):
         r = t.silt.command("import", "-f", write(t, name_of, content), "-o", t.path("x.silt"))
         assert r.code == 2 and len(r.errors.strip().splitlines()) == 1 and "byte" in r.errors, (name_of, r.errors)

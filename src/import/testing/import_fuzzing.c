@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/heap_peak.h"
+#include "base/macros.h"
 #include "query/query.h"
 #include "verify/verify.h"
 
@@ -35,7 +36,7 @@ static void check_error(int r, const struct err *err) {
 }
 
 /* As import.c does it with a file, but without the files of this machine. */
-static int make_trace(const struct import_format *f, int in_fd, int out_fd) {
+static int make_trace(const struct import_format *f, const char *type, int in_fd, int out_fd) {
         struct import_trace *t = import_trace_new(out_fd, 1);
         struct import_input in;
         struct err err = {0};
@@ -44,6 +45,7 @@ static int make_trace(const struct import_format *f, int in_fd, int out_fd) {
         size_t n_head;
 
         import_trace_leave_unnamed(t);
+        import_trace_choose_type(t, type);
         if (r >= 0)
                 r = import_input_head(&in, &head, &n_head, &err);
         if (r >= 0 && (!n_head || !f->matches(head, n_head)))
@@ -81,12 +83,16 @@ static void check_trace(int fd) {
 }
 
 void import_fuzz_one(const struct import_format *f, const uint8_t *data, size_t n) {
+        /* --sample-type, drawn by the last byte: mostly none */
+        static const char *const types[] = {NULL, NULL,          NULL,     "cpu-clock",
+                                            NULL, "alloc_space", "nothing"};
         bool is_zstd =
                 f == &import_perf_data || (n >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0);
+        const char *type = f->has_types && n ? types[data[n - 1] % ARRAY_SIZE(types)] : NULL;
         int in = memory_file(data, n), out = memory_file(NULL, 0), r;
 
         heap_peak_begin();
-        r = make_trace(f, in, out);
+        r = make_trace(f, type, in, out);
         if (heap_peak_bytes() >
             FUZZ_BASE_BYTES + (is_zstd ? FUZZ_WINDOW_BYTES : 0) + FUZZ_BYTES_PER_BYTE * n) {
                 fprintf(stderr, "%zu bytes of memory for a file of %zu\n", heap_peak_bytes(), n);
