@@ -6,6 +6,7 @@
 #include "query/alive.h"
 #include "query/block_life.h"
 #include "query/query_internal.h"
+#include "query/window_peak.h"
 
 struct query_block_rows {
         struct query *q;
@@ -302,6 +303,7 @@ struct query_block_rows *query_block_rows_free(struct query_block_rows *b) {
 struct living {
         query_live_block_fn fn;
         void *ctx;
+        bool is_at_peak; /* those of the peak are told, not those of the window's end */
         bool is_over;
         uint64_t n_blocks, bytes;
 };
@@ -317,7 +319,7 @@ static bool tell_living(void *ctx, const struct query_life *l) {
                                      .n_blocks = l->n_blocks,
                                      .process = l->process};
 
-        if (!l->is_live_at_to)
+        if (!(x->is_at_peak ? l->is_live_at_peak : l->is_live_at_to))
                 return true;
         x->n_blocks += l->n_blocks;
         x->bytes += life_bytes(l);
@@ -344,4 +346,21 @@ int query_live_blocks(struct query *q, uint32_t process, uint64_t at_ns, bool wi
                           &x, ret_is_exact, reterr);
 
         return r < 0 || x.is_over ? r : living_check(q, &scope, &x, ret_is_exact, reterr);
+}
+
+int query_peak_blocks(struct query *q, uint32_t process, bool with_release, query_live_block_fn fn,
+                      void *ctx, bool *ret_is_exact, struct err *reterr) {
+        struct query_scope scope = {.process = process, .to_ns = UINT64_MAX};
+        struct living x = {.fn = fn, .ctx = ctx, .is_at_peak = true};
+        struct peak peak;
+        int r;
+
+        peak_of_scope(q, &scope, &peak);
+        if (peak.place == PEAK_IN_SLICE) /* what follows it need not be read */
+                scope.to_ns = trace_slice(q->reader, peak.slice_idx)->end_ns;
+        r = life_scan_peak(q, &scope, with_release ? LIFE_TO_END : 0, &peak, tell_living, &x,
+                           ret_is_exact, reterr);
+        if (r >= 0 && !x.is_over)
+                *ret_is_exact = x.n_blocks == peak.blocks && x.bytes == peak.bytes;
+        return r;
 }

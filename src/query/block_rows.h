@@ -93,3 +93,7 @@ struct query_live_block {
 typedef bool (*query_live_block_fn)(void *ctx, const struct query_live_block *b);
 int query_live_blocks(struct query *q, uint32_t process, uint64_t at_ns, bool with_release,
                       query_live_block_fn fn, void *ctx, bool *ret_is_exact, struct err *reterr);
+/* Those that made the peak: alive right behind the event with which it was reached, whatever else happened at the same time. Their sum
+ * is compared with what history says of the peak; of a recording of samples with its curve. */
+int query_peak_blocks(struct query *q, uint32_t process, bool with_release, query_live_block_fn fn,
+                      void *ctx, bool *ret_is_exact, struct err *reterr);

@@ -360,6 +360,62 @@ static void test_live(void **state) {
         assert_true(n_some > N_SEEDS * N_ASKED / 4);
 }
 
+static int by_stack(const void *a, const void *b) {
+        const struct query_site *x = a, *y = b;
+
+        return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+/* Takes what a block adds to its call path's peak away again. */
+static bool take_from_site(void *ctx, const struct query_live_block *b) {
+        struct query_answer *a = ctx;
+        struct query_site *site = bsearch(&(struct query_site){.stack = b->stack}, a->sites,
+                                          a->n_sites, sizeof(a->sites[0]), by_stack);
+
+        assert_non_null(site);
+        site->f.peak_blocks -= b->n_blocks;
+        site->f.peak_bytes -= (int64_t)(b->size_bytes * b->n_blocks);
+        return true;
+}
+
+/* What made the peak, block by block and by call path, also where other events have its time. */
+static void test_peak(void **state) {
+        unsigned n_shared = 0;
+
+        (void)state;
+        for (uint64_t seed = 1; seed <= 4 * N_SEEDS; seed++) {
+                struct setting s;
+
+                setting_init(&s, seed, false);
+                for (uint32_t p = 0; p <= s.v->n_processes; p++) {
+                        struct query_scope scope = {.process = p < s.v->n_processes ? p : QUERY_ALL,
+                                                    .to_ns = UINT64_MAX};
+                        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+                        struct live_sum behind = {0};
+                        bool is_exact;
+                        struct err e = {0};
+
+                        assert_int_equal(query_ask(s.q, &scope, &a, &e), 0);
+                        qsort(a->sites, a->n_sites, sizeof(a->sites[0]), by_stack);
+                        assert_int_equal(query_peak_blocks(s.q, scope.process, p % 2,
+                                                           take_from_site, a, &is_exact, &e),
+                                         0);
+                        assert_true(is_exact);
+                        for (size_t i = 0; i < a->n_sites; i++) {
+                                assert_int_equal(a->sites[i].f.peak_blocks, 0);
+                                assert_int_equal(a->sites[i].f.peak_bytes, 0);
+                        }
+                        assert_int_equal(query_live_blocks(s.q, scope.process,
+                                                           a->totals.peak_ns + 1, false, add_live,
+                                                           &behind, &is_exact, &e),
+                                         0);
+                        n_shared += behind.bytes != a->totals.peak_bytes;
+                }
+                setting_done(&s);
+        }
+        assert_true(n_shared > 0);
+}
+
 static bool stop(void *ctx, uint64_t done, uint64_t total) {
         unsigned *n_left = ctx;
 
@@ -390,9 +446,8 @@ static void test_stop(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_blocks),
-                cmocka_unit_test(test_events),
-                cmocka_unit_test(test_live),
+                cmocka_unit_test(test_blocks), cmocka_unit_test(test_events),
+                cmocka_unit_test(test_live),   cmocka_unit_test(test_peak),
                 cmocka_unit_test(test_stop),
         };
 

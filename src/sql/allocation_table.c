@@ -245,6 +245,7 @@ enum {
 /* What was alive at one moment, made once for all rounds of a join. */
 struct live_moment {
         uint64_t at_ns;
+        bool is_peak; /* the very event that made it: many may have the same time */
         bool with_release, is_exact;
         VEC(struct query_live_block) blocks; /* by seq */
         unsigned n_users;                    /* cursors */
@@ -327,9 +328,10 @@ static int lacks_dropped(struct sql_space *space, uint64_t at_ns, bool *ret, str
 
 /* History has more blocks than are known singly, because the events of old times were dropped: refuses. */
 static int check_dropped(struct sql_space *space, const struct live_moment *m, struct err *reterr) {
-        struct query_scope scope = {.process = space->process, .to_ns = m->at_ns};
+        struct query_scope scope = {.process = space->process,
+                                    .to_ns = m->is_peak ? UINT64_MAX : m->at_ns};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
-        uint64_t n = 0, bytes = 0;
+        uint64_t n = 0, bytes = 0, n_held, held_bytes;
         struct unit_text of_blocks, of_bytes;
         bool is_lacking = false;
         int r = query_ask(space->trace.q, &scope, &a, reterr);
@@ -342,26 +344,40 @@ static int check_dropped(struct sql_space *space, const struct live_moment *m, s
                 n += m->blocks.items[i].n_blocks;
                 bytes += m->blocks.items[i].n_blocks * m->blocks.items[i].size_bytes;
         }
-        if (!is_lacking || n >= a->totals.end_blocks)
+        n_held = m->is_peak ? a->totals.peak_blocks : a->totals.end_blocks;
+        held_bytes = m->is_peak ? a->totals.peak_bytes : a->totals.end_bytes;
+        if (!is_lacking || n >= n_held)
                 return 0;
         return err_set(
                 reterr, -ENODATA,
                 "%s: %s blocks (%s) that were alive then are known only by call path, single "
                 "ones from %.6g s on, older ones were dropped to keep the file small: ask "
                 "'sites' or 'window'",
-                space->trace.path, unit_count(&of_blocks, a->totals.end_blocks - n),
-                unit_bytes(&of_bytes, a->totals.end_bytes - MIN(bytes, a->totals.end_bytes)),
+                space->trace.path, unit_count(&of_blocks, n_held - n),
+                unit_bytes(&of_bytes, held_bytes - MIN(bytes, held_bytes)),
                 (double)space->view->detail_from_ns / 1e9);
 }
 
-static int moment_get(struct sql_space *space, uint64_t at_ns, bool with_release,
+static int moment_read(struct sql_space *space, struct live_moment *m, struct err *reterr) {
+        int r = m->is_peak ? query_peak_blocks(space->trace.q, space->process, m->with_release,
+                                               live_take, m, &m->is_exact, reterr)
+                           : query_live_blocks(space->trace.q, space->process, m->at_ns,
+                                               m->with_release, live_take, m, &m->is_exact, reterr);
+
+        if (r >= 0 && !m->is_exact && space->view->detail_from_ns)
+                r = check_dropped(space, m, reterr);
+        return r;
+}
+
+static int moment_get(struct sql_space *space, uint64_t at_ns, bool is_peak, bool with_release,
                       struct live_moment **ret, struct err *reterr) {
         struct live_moment **place, *m;
         int r;
 
         for (size_t i = 0; i < ARRAY_SIZE(space->moments); i++) {
                 m = space->moments[i];
-                if (m && m->at_ns == at_ns && m->with_release >= with_release) {
+                if (m && m->at_ns == at_ns && m->is_peak == is_peak &&
+                    m->with_release >= with_release) {
                         *ret = m;
                         return 0;
                 }
@@ -374,19 +390,14 @@ static int moment_get(struct sql_space *space, uint64_t at_ns, bool with_release
         m = calloc(1, sizeof(*m));
         if (!m)
                 abort();
-        *m = (struct live_moment){.at_ns = at_ns, .with_release = with_release, .is_exact = true};
-        r = query_live_blocks(space->trace.q, space->process, at_ns, with_release, live_take, m,
-                              &m->is_exact, reterr);
+        *m = (struct live_moment){.at_ns = at_ns,
+                                  .is_peak = is_peak,
+                                  .with_release = with_release,
+                                  .is_exact = true};
+        r = moment_read(space, m, reterr);
         if (r < 0) {
                 moment_free(m);
                 return r;
-        }
-        if (!m->is_exact && space->view->detail_from_ns) {
-                r = check_dropped(space, m, reterr);
-                if (r < 0) {
-                        moment_free(m);
-                        return r;
-                }
         }
         if (m->blocks.n)
                 qsort(m->blocks.items, m->blocks.n, sizeof(m->blocks.items[0]), compare_seq);
@@ -437,15 +448,18 @@ static int live_next(struct sql_cursor *base, struct err *reterr) {
 static int live_begin(struct sql_cursor *base, const struct sql_ask *ask, struct err *reterr) {
         struct live_cursor *l = (struct live_cursor *)base;
         struct sql_space *space = base->space;
+        bool is_peak;
         uint64_t at_ns;
-        int r = space_time(space, ask->arguments[LIVE_AT], space->view->end_ns, &at_ns, reterr);
+        int r = space_moment(space, ask->arguments[LIVE_AT], space->view->end_ns, &at_ns, &is_peak,
+                             reterr);
 
         if (r >= 0)
                 r = space_check_window(space, at_ns, at_ns, reterr);
         if (r >= 0)
                 r = space_check_detail(space, 0, at_ns, reterr);
         if (r >= 0)
-                r = moment_get(space, at_ns, sql_ask_uses(ask, LIVE_FREED), &l->moment, reterr);
+                r = moment_get(space, at_ns, is_peak, sql_ask_uses(ask, LIVE_FREED), &l->moment,
+                               reterr);
         if (r < 0)
                 return r;
         l->moment->n_users++;

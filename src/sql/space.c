@@ -127,7 +127,7 @@ int space_check_detail(struct sql_space *s, uint64_t from_ns, uint64_t until_ns,
 }
 
 /* As options take it. */
-static int time_of_text(struct sql_space *s, const char *text, uint64_t *ret_ns,
+static int time_of_text(struct sql_space *s, const char *text, uint64_t *ret_ns, bool *ret_is_peak,
                         struct err *reterr) {
         struct request request = REQUEST_DEFAULT;
         struct request_resolved resolved = {0};
@@ -137,17 +137,20 @@ static int time_of_text(struct sql_space *s, const char *text, uint64_t *ret_ns,
         if (r >= 0 && request.at.name)
                 r = query_find_moment(s->trace.q, s->process, request.at.name, &moment, NULL,
                                       reterr);
-        if (r >= 0)
+        if (r >= 0) {
                 *ret_ns = request.at.name ? moment.time_ns : request.at.ns;
+                *ret_is_peak = request.at.name && moment.edge == QUERY_AT_PEAK;
+        }
         request_resolved_done(&resolved);
         request_done(&request);
         return MIN(r, 0);
 }
 
-int space_time(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns, uint64_t *ret_ns,
-               struct err *reterr) {
+int space_moment(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns,
+                 uint64_t *ret_ns, bool *ret_is_peak, struct err *reterr) {
         int type = v ? sqlite3_value_type(v) : SQLITE_NULL;
 
+        *ret_is_peak = false;
         if (type == SQLITE_NULL) {
                 *ret_ns = without_ns;
                 return 0;
@@ -163,5 +166,12 @@ int space_time(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns
                                                    : (uint64_t)ns;
                 return 0;
         }
-        return time_of_text(s, (const char *)sqlite3_value_text(v), ret_ns, reterr);
+        return time_of_text(s, (const char *)sqlite3_value_text(v), ret_ns, ret_is_peak, reterr);
+}
+
+int space_time(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns, uint64_t *ret_ns,
+               struct err *reterr) {
+        bool is_peak;
+
+        return space_moment(s, v, without_ns, ret_ns, &is_peak, reterr);
 }

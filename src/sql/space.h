@@ -22,6 +22,7 @@ struct sql_space {
         struct live_moment *moments[SPACE_MAX_MOMENTS]; /* sql/allocation_table.c */
         bool lacks_heirs; /* live: what passed on to children of those that have ended */
         bool tells_curve; /* timeline, of one process: its highest point is above the peak that is told of samples */
+        bool tells_shares; /* timeline: stretches that begin or end within a slice have their share of it */
         struct query_answer *whole; /* all of the time, by stack; NULL: nobody asked yet */
         struct window_sites *windows[SPACE_MAX_WINDOWS]; /* sql/window_sites.h */
         uint64_t n_window_uses;
@@ -66,3 +67,6 @@ int space_check_detail(struct sql_space *s, uint64_t from_ns, uint64_t until_ns,
 struct sqlite3_value;
 int space_time(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns, uint64_t *ret_ns,
                struct err *reterr);
+/* The same, and whether it is the peak itself ('@peak') and not only its time, which other events may have too. */
+int space_moment(struct sql_space *s, struct sqlite3_value *v, uint64_t without_ns,
+                 uint64_t *ret_ns, bool *ret_is_peak, struct err *reterr);
