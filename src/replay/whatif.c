@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/units.h"
+#include "query/used_allocator.h"
 #include "replay/replay_run.h"
 #include "replay/whatif_rows.h"
 #include "show/opened.h"
@@ -19,45 +20,6 @@ enum {
 };
 
 /* ---- the recorded allocator --------------------------------------------------------------------- */
-
-static const char *const file_names[][2] = {{"/libjemalloc", "jemalloc"},
-                                            {"/libmimalloc", "mimalloc"},
-                                            {"/libtcmalloc", "tcmalloc"}};
-
-/* As contenders are named; by its file one that has no name. */
-static const char *contender_name_of(const struct trace_allocator *a) {
-        const char *slash = strrchr(a->module, '/');
-
-        if (strcmp(a->name, "gperftools") == 0)
-                return "tcmalloc";
-        return strcmp(a->name, "malloc") == 0 && slash ? slash + 1 : a->name;
-}
-
-/* Where blocks came from several, the one with most bytes. Older recorders did not say which it was, where it was the loader's; a
- * library's name may then. NULL: unknown. */
-static const char *recorded_allocator(struct whatif *w) {
-        const struct trace_view *v = query_view(w->q);
-        const struct trace_allocator *most = NULL;
-        size_t n = 0;
-
-        for (size_t i = 0; i < v->n_allocators; i++) {
-                const struct trace_allocator *a = &v->allocators[i];
-
-                if (a->process != w->process || !a->n_allocs)
-                        continue;
-                n++;
-                if (!most || a->alloc_bytes > most->alloc_bytes)
-                        most = a;
-        }
-        w->has_other_allocators = n > 1;
-        if (most)
-                return contender_name_of(most);
-        for (size_t m = 0; m < v->n_modules; m++)
-                for (size_t i = 0; i < ARRAY_SIZE(file_names); i++)
-                        if (strstr(v->modules[m].path, file_names[i][0]))
-                                return file_names[i][1];
-        return NULL;
-}
 
 static struct contender *find_plain(struct contenders *c, const char *allocator) {
         for (size_t i = 0; i < c->rows.n; i++)
@@ -82,7 +44,7 @@ static const struct contender *need_plain(struct contenders *c, const char *name
 static void add_reference(struct whatif *w, struct contenders *c) {
         const struct contender *plain;
 
-        w->recorded_name = recorded_allocator(w);
+        w->recorded_name = used_allocator(query_view(w->q), w->process, &w->has_other_allocators);
         plain = w->recorded_name ? need_plain(c, w->recorded_name) : NULL;
         w->is_recorded = plain != NULL;
         if (!plain)

@@ -29,6 +29,28 @@ static bool take_number(sqlite3_context *to, const char *function, sqlite3_value
         return false;
 }
 
+/* How often the value counts: as often as WEIGHT says, once where there is none. False: not at all, or it is no number of times, which
+ * is an error that was told. */
+static bool take_weight(sqlite3_context *to, sqlite3_value *v, uint64_t *ret) {
+        int64_t n;
+
+        *ret = 1;
+        if (!v)
+                return true;
+        if (sqlite3_value_type(v) == SQLITE_NULL)
+                return false;
+        n = sqlite3_value_int64(v);
+        if (sqlite3_value_numeric_type(v) != SQLITE_INTEGER || n < 0 || n > TALLY_MAX_TIMES) {
+                sqlite3_result_error(
+                        to,
+                        "WEIGHT is how often a row counts, as 'stands_for': a whole number from 0 on",
+                        -1);
+                return false;
+        }
+        *ret = (uint64_t)n;
+        return n > 0;
+}
+
 /* ---- percentile, median ------------------------------------------------------------------------ */
 
 struct percentile {
@@ -38,14 +60,16 @@ struct percentile {
 };
 
 static void percentile_add(sqlite3_context *to, struct percentile *p, const char *function,
-                           sqlite3_value *v) {
+                           sqlite3_value *v, sqlite3_value *weight) {
+        uint64_t n_times;
         bool is_whole;
         double x;
 
-        if (p->is_wrong || !take_number(to, function, v, &x, &is_whole))
+        if (p->is_wrong || !take_number(to, function, v, &x, &is_whole) ||
+            !take_weight(to, weight, &n_times))
                 return;
         p->has_real |= !is_whole;
-        if (!value_tally_add(&p->values, x)) {
+        if (!value_tally_add(&p->values, x, n_times)) {
                 p->is_wrong = true;
                 sqlite3_result_error_nomem(to);
         }
@@ -56,7 +80,6 @@ void aggregate_step_percentile(sqlite3_context *to, int n, sqlite3_value **v) {
         int type = sqlite3_value_numeric_type(v[1]);
         double pct = sqlite3_value_double(v[1]);
 
-        (void)n;
         if (!p) {
                 sqlite3_result_error_nomem(to);
                 return;
@@ -71,19 +94,18 @@ void aggregate_step_percentile(sqlite3_context *to, int n, sqlite3_value **v) {
         }
         p->part = pct / 100;
         p->has_part = true;
-        percentile_add(to, p, "percentile", v[0]);
+        percentile_add(to, p, "percentile", v[0], n > 2 ? v[2] : NULL);
 }
 
 void aggregate_step_median(sqlite3_context *to, int n, sqlite3_value **v) {
         struct percentile *p = sqlite3_aggregate_context(to, sizeof(*p));
 
-        (void)n;
         if (!p) {
                 sqlite3_result_error_nomem(to);
                 return;
         }
         p->part = 0.5;
-        percentile_add(to, p, "median", v[0]);
+        percentile_add(to, p, "median", v[0], n > 1 ? v[1] : NULL);
 }
 
 void aggregate_final_percentile(sqlite3_context *to) {
@@ -112,19 +134,20 @@ struct spread {
 void aggregate_step_stddev(sqlite3_context *to, int n, sqlite3_value **v) {
         struct spread *s = sqlite3_aggregate_context(to, sizeof(*s));
         double x, step;
+        uint64_t n_times;
         bool is_whole;
 
-        (void)n;
         if (!s) {
                 sqlite3_result_error_nomem(to);
                 return;
         }
-        if (!take_number(to, "stddev", v[0], &x, &is_whole))
+        if (!take_number(to, "stddev", v[0], &x, &is_whole) ||
+            !take_weight(to, n > 1 ? v[1] : NULL, &n_times))
                 return;
-        s->n++;
+        s->n += n_times;
         step = x - s->mean;
-        s->mean += step / (double)s->n;
-        s->squares += step * (x - s->mean);
+        s->mean += step * (double)n_times / (double)s->n;
+        s->squares += (double)n_times * step * (x - s->mean);
 }
 
 void aggregate_final_stddev(sqlite3_context *to) {
@@ -147,12 +170,14 @@ struct powers {
 static bool take_unit(sqlite3_context *to, sqlite3_value *v, enum powers_unit *ret) {
         const char *name = (const char *)sqlite3_value_text(v);
 
-        if (name && strcmp(name, "bytes") == 0)
+        if (name && !name[0])
+                *ret = UNIT_NONE;
+        else if (name && strcmp(name, "bytes") == 0)
                 *ret = UNIT_SIZE;
         else if (name && strcmp(name, "ns") == 0)
                 *ret = UNIT_TIME;
         else {
-                sqlite3_result_error(to, "histogram(X, UNIT): UNIT is 'bytes' or 'ns'", -1);
+                sqlite3_result_error(to, "histogram(X, UNIT): UNIT is 'bytes', 'ns' or ''", -1);
                 return false;
         }
         return true;
@@ -160,6 +185,7 @@ static bool take_unit(sqlite3_context *to, sqlite3_value *v, enum powers_unit *r
 
 void aggregate_step_histogram(sqlite3_context *to, int n, sqlite3_value **v) {
         struct powers *p = sqlite3_aggregate_context(to, sizeof(*p));
+        uint64_t n_times;
         bool is_whole;
         double x;
 
@@ -168,12 +194,13 @@ void aggregate_step_histogram(sqlite3_context *to, int n, sqlite3_value **v) {
                 return;
         }
         if ((n > 1 && !take_unit(to, v[1], &p->unit)) ||
-            !take_number(to, "histogram", v[0], &x, &is_whole))
+            !take_number(to, "histogram", v[0], &x, &is_whole) ||
+            !take_weight(to, n > 2 ? v[2] : NULL, &n_times))
                 return;
         if (x < 1)
-                p->counts[x < 0 ? BELOW_0 : BELOW_1]++;
+                p->counts[x < 0 ? BELOW_0 : BELOW_1] += n_times;
         else
-                p->counts[FIRST_POWER + (isinf(x) ? 63 : MIN(ilogb(x), 63))]++;
+                p->counts[FIRST_POWER + (isinf(x) ? 63 : MIN(ilogb(x), 63))] += n_times;
 }
 
 /* Where the bin begins. */

@@ -7,6 +7,8 @@
 
 #include "base/macros.h"
 #include "base/units.h"
+#include "query/used_allocator.h"
+#include "resident/block_room.h"
 #include "sql/aggregate.h"
 #include "sql/path_function.h"
 #include "sql/table.h"
@@ -109,6 +111,42 @@ static void call_lifetime_class(sqlite3_context *to, int n, sqlite3_value **v) {
         result_class(to, v[0], query_lifetime_class);
 }
 
+/* ---- allocators --------------------------------------------------------------------------------- */
+
+static void call_allocator(sqlite3_context *to, int n, sqlite3_value **v) {
+        const struct sql_space *space = sqlite3_user_data(to);
+        int64_t process = sqlite3_value_int64(v[0]);
+
+        (void)n;
+        if (sqlite3_value_numeric_type(v[0]) == SQLITE_INTEGER && function_has_trace(to, space) &&
+            process >= 0 && (uint64_t)process < space->view->n_processes)
+                sql_result_name(to, used_allocator(space->view, (uint32_t)process, NULL));
+}
+
+/* A block of glibc's that may be a mapping of its own is taken for one. */
+static void call_block_room(sqlite3_context *to, int n, sqlite3_value **v) {
+        enum { MAPPED_ADDRESS = 16, PAGE_BYTES = 4096 };
+        const struct sql_space *space = sqlite3_user_data(to);
+        const char *allocator = (const char *)sqlite3_value_text(v[1]);
+        uint64_t bytes, page_bytes = space->view->meta.page_bytes;
+        enum size_model model;
+        bool is_negative;
+
+        (void)n;
+        if (!allocator || !take_number(v[0], &is_negative, &bytes) || is_negative)
+                return;
+        model = size_model_of(allocator);
+        if (model == SIZE_UNKNOWN)
+                sqlite3_result_error(
+                        to,
+                        "block_room(BYTES, ALLOCATOR): ALLOCATOR is 'glibc', 'jemalloc', 'mimalloc' or 'tcmalloc'",
+                        -1);
+        else
+                sql_result_count(to, size_room_of(model, MAPPED_ADDRESS, bytes,
+                                                  page_bytes ? page_bytes : PAGE_BYTES)
+                                             .room_bytes);
+}
+
 /* ---- bars --------------------------------------------------------------------------------------- */
 
 void function_add_bar(struct str *to, double part, size_t cells) {
@@ -160,11 +198,18 @@ static const struct sql_function_info infos[] = {
         {"regexp", "X REGEXP PATTERN", "whether the regular expression is found in a text"},
         {"size_class", "size_class(BYTES)", "the least size of the class it belongs to"},
         {"lifetime_class", "lifetime_class(NS)", "the least lifetime of the class it belongs to"},
-        {"percentile", "percentile(X, P)",
-         "of a group: P from 0 to 100; between two rows in proportion"},
-        {"median", "median(X)", "of a group: percentile(X, 50)"},
-        {"stddev", "stddev(X)", "of a group: the standard deviation of a sample (n - 1)"},
-        {"histogram", "histogram(X), histogram(X, 'bytes'), histogram(X, 'ns')",
+        {"allocator", "allocator(PROCESS)",
+         "which allocator the process requested most of its memory from; NULL: nobody knows"},
+        {"block_room", "block_room(BYTES, ALLOCATOR)",
+         "bytes that glibc, jemalloc, mimalloc or tcmalloc sets aside for a block"},
+        {"percentile", "percentile(X, P), percentile(X, P, WEIGHT)",
+         "of a group: P from 0 to 100; between two rows in proportion. A row counts WEIGHT times, "
+         "such as stands_for"},
+        {"median", "median(X), median(X, WEIGHT)", "of a group: percentile(X, 50)"},
+        {"stddev", "stddev(X), stddev(X, WEIGHT)",
+         "of a group: the standard deviation of a sample (n - 1)"},
+        {"histogram",
+         "histogram(X), histogram(X, 'bytes'), histogram(X, 'ns'), histogram(X, 'ns', WEIGHT)",
          "of a group: how many rows from each power of two on, with bars"},
         {"bar", "bar(X, MOST), bar(X, MOST, CELLS)", "a bar as wide as X of MOST; 20 cells"},
         {"other_at", "other_at(TIME)", "at() of the second trace"},
@@ -190,10 +235,12 @@ static const struct {
         {2, 2, path_call_regexp, NULL, NULL, false},
         {1, 1, call_size_class, NULL, NULL, false},
         {1, 1, call_lifetime_class, NULL, NULL, false},
-        {2, 2, NULL, aggregate_step_percentile, aggregate_final_percentile, false},
-        {1, 1, NULL, aggregate_step_median, aggregate_final_percentile, false},
-        {1, 1, NULL, aggregate_step_stddev, aggregate_final_stddev, false},
-        {1, 2, NULL, aggregate_step_histogram, aggregate_final_histogram, false},
+        {1, 1, call_allocator, NULL, NULL, false},
+        {2, 2, call_block_room, NULL, NULL, false},
+        {2, 3, NULL, aggregate_step_percentile, aggregate_final_percentile, false},
+        {1, 2, NULL, aggregate_step_median, aggregate_final_percentile, false},
+        {1, 2, NULL, aggregate_step_stddev, aggregate_final_stddev, false},
+        {1, 3, NULL, aggregate_step_histogram, aggregate_final_histogram, false},
         {2, 3, call_bar, NULL, NULL, false},
         {1, 1, call_at, NULL, NULL, true},
         {1, 2, path_call_stack_text, NULL, NULL, true},

@@ -229,6 +229,28 @@ static void test_percentile(void **state) {
         assert_non_null(strstr(ask("SELECT median('text')"), "error: median is of numbers"));
 }
 
+/* As if each row stood there so many times. */
+static void test_weights(void **state) {
+        (void)state;
+        expect("median(column1, column2) FROM (VALUES (1, 9), (1000, 1))", "1");
+        expect("percentile(column1, 90, column2) FROM (VALUES (10, 1), (20, 10))", "20");
+        expect("percentile(column1, 50, column2) FROM (VALUES (10, 2), (20, 2))", "15");
+        expect("percentile(column1, 100, column2) FROM (VALUES (5, 3), (9, 0), (8, NULL))", "5");
+        expect("median(7, 0)", "-");
+        expect("stddev(column1, column2) = (SELECT stddev(column1) FROM (VALUES (2), (4), (4), (4), "
+               "(5), (5), (7), (9))) FROM (VALUES (2, 1), (4, 3), (5, 2), (7, 1), (9, 1))",
+               "1");
+        expect("histogram(column1, '', column2) FROM (VALUES (1, 2), (1, 3), (2, 5), (9, 0))",
+               "1  5  ████████████████████████████████████████\n"
+               "2  5  ████████████████████████████████████████");
+        for (size_t i = 0; i < 3; i++) {
+                static const char *const wrong[] = {"SELECT median(1, -1)", "SELECT median(1, 1.5)",
+                                                    "SELECT median(1, 'much')"};
+
+                assert_non_null(strstr(ask(wrong[i]), "error: WEIGHT is how often a row counts"));
+        }
+}
+
 static void test_stddev(void **state) {
         (void)state;
         expect("stddev(column1) FROM (VALUES (2), (4), (4), (4), (5), (5), (7), (9))",
@@ -258,23 +280,25 @@ static int by_value(const void *a, const void *b) {
         return x < y ? -1 : x > y;
 }
 
-/* Few different values, many, and both: against sorting. */
+/* Few different values, many, and both, once or several times each: against sorting. */
 static void test_tally(void **state) {
         static const uint64_t n_different[] = {1, 100, 5000, 1000000000};
 
         (void)state;
-        for (size_t k = 0; k < sizeof(n_different) / sizeof(n_different[0]); k++) {
+        for (size_t k = 0; k < 2 * sizeof(n_different) / sizeof(n_different[0]); k++) {
                 struct value_tally t = {0};
                 VEC(double) values = {0};
                 uint64_t random = k + 1;
 
                 for (size_t i = 0; i < 100000; i++) {
+                        uint64_t n_times = k % 2 ? i % 4 : 1;
                         double x;
 
                         random = random * 6364136223846793005ull + 1442695040888963407ull;
-                        x = (double)((random >> 33) % n_different[k]) / 4 - 100;
-                        vec_push(&values, x);
-                        assert_true(value_tally_add(&t, x));
+                        x = (double)((random >> 33) % n_different[k / 2]) / 4 - 100;
+                        for (uint64_t n = 0; n < n_times; n++)
+                                vec_push(&values, x);
+                        assert_true(value_tally_add(&t, x, n_times));
                 }
                 qsort(values.items, values.n, sizeof(double), by_value);
                 for (int pct = 0; pct <= 100; pct++) {
@@ -341,12 +365,19 @@ static void test_infos(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_numbers),       cmocka_unit_test(test_classes),
-                cmocka_unit_test(test_bar),           cmocka_unit_test(test_stack_text),
-                cmocka_unit_test(test_has_frame),     cmocka_unit_test(test_regexp),
-                cmocka_unit_test(test_many_patterns), cmocka_unit_test(test_percentile),
-                cmocka_unit_test(test_stddev),        cmocka_unit_test(test_histogram),
-                cmocka_unit_test(test_tally),         cmocka_unit_test(test_infos),
+                cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_classes),
+                cmocka_unit_test(test_bar),
+                cmocka_unit_test(test_stack_text),
+                cmocka_unit_test(test_has_frame),
+                cmocka_unit_test(test_regexp),
+                cmocka_unit_test(test_many_patterns),
+                cmocka_unit_test(test_percentile),
+                cmocka_unit_test(test_weights),
+                cmocka_unit_test(test_stddev),
+                cmocka_unit_test(test_histogram),
+                cmocka_unit_test(test_tally),
+                cmocka_unit_test(test_infos),
                 cmocka_unit_test(test_memory), /* last: the limit is the program's */
         };
 

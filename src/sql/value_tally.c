@@ -43,25 +43,37 @@ static double value_of(uint64_t key) {
 
 /* ---- adding ------------------------------------------------------------------------------------ */
 
-static bool add_loose(struct value_tally *t, uint64_t key) {
-        struct tally_chunk *c = t->chunks;
+/* Room for so many words more at the end of a list; NULL: no memory. */
+static uint64_t *chunk_grow(struct tally_chunk **list, size_t n) {
+        struct tally_chunk *c = *list;
 
-        if (!c || c->n == c->cap) {
+        if (!c || c->cap - c->n < n) {
                 size_t cap = c ? MIN(2 * c->cap, (size_t)CHUNK_MOST) : CHUNK_LEAST;
 
                 c = sqlite3_malloc64(sizeof(*c) + cap * sizeof(c->keys[0]));
                 if (!c)
-                        return false;
-                *c = (struct tally_chunk){.next = t->chunks, .cap = cap};
-                t->chunks = c;
+                        return NULL;
+                *c = (struct tally_chunk){.next = *list, .cap = cap};
+                *list = c;
         }
-        c->keys[c->n++] = key;
+        c->n += n;
+        return &c->keys[c->n - n];
+}
+
+static bool add_loose(struct value_tally *t, uint64_t key, uint64_t n_times) {
+        uint64_t *words = chunk_grow(n_times == 1 ? &t->chunks : &t->heavy, n_times == 1 ? 1 : 2);
+
+        if (!words)
+                return false;
+        words[0] = key;
+        if (n_times != 1)
+                words[1] = n_times;
         t->n_loose++;
         return true;
 }
 
 /* False: it has no place there. */
-static bool add_to_slots(struct value_tally *t, uint64_t key) {
+static bool add_to_slots(struct value_tally *t, uint64_t key, uint64_t n_times) {
         size_t i = map_hash(key) % SLOTS;
 
         while (t->slots[i].n && t->slots[i].key != key)
@@ -72,48 +84,57 @@ static bool add_to_slots(struct value_tally *t, uint64_t key) {
                 t->n_slots++;
                 t->slots[i].key = key;
         }
-        t->slots[i].n++;
+        t->slots[i].n += n_times;
         return true;
+}
+
+static bool add_one(struct value_tally *t, uint64_t key, uint64_t n_times) {
+        return (t->slots && add_to_slots(t, key, n_times)) || add_loose(t, key, n_times);
+}
+
+static void chunks_free(struct tally_chunk *c) {
+        while (c) {
+                struct tally_chunk *next = c->next;
+
+                sqlite3_free(c);
+                c = next;
+        }
 }
 
 /* Counts values that come again instead of keeping each; those that have no place stay. */
 static bool begin_slots(struct value_tally *t) {
-        struct tally_chunk *old = t->chunks;
+        struct tally_chunk *once = t->chunks, *heavy = t->heavy;
         bool is_ok = true;
 
         t->slots = sqlite3_malloc64(SLOTS * sizeof(t->slots[0]));
         if (!t->slots)
                 return false;
         memset(t->slots, 0, SLOTS * sizeof(t->slots[0]));
-        t->chunks = NULL;
+        t->chunks = t->heavy = NULL;
         t->n_loose = 0;
-        while (old) {
-                struct tally_chunk *next = old->next;
-
-                for (size_t i = 0; i < old->n && is_ok; i++)
-                        is_ok = add_to_slots(t, old->keys[i]) || add_loose(t, old->keys[i]);
-                sqlite3_free(old);
-                old = next;
-        }
+        for (const struct tally_chunk *c = once; c; c = c->next)
+                for (size_t i = 0; i < c->n && is_ok; i++)
+                        is_ok = add_one(t, c->keys[i], 1);
+        for (const struct tally_chunk *c = heavy; c; c = c->next)
+                for (size_t i = 0; i < c->n && is_ok; i += 2)
+                        is_ok = add_one(t, c->keys[i], c->keys[i + 1]);
+        chunks_free(once);
+        chunks_free(heavy);
         return is_ok;
 }
 
-bool value_tally_add(struct value_tally *t, double value) {
-        uint64_t key = key_of(value);
-
-        t->n++;
+bool value_tally_add(struct value_tally *t, double value, uint64_t n_times) {
+        if (n_times == 0)
+                return true;
+        t->n += n_times;
         if (!t->slots && t->n_loose == CHUNK_MOST && !begin_slots(t))
                 return false;
-        return (t->slots && add_to_slots(t, key)) || add_loose(t, key);
+        return add_one(t, key_of(value), n_times);
 }
 
 void value_tally_done(struct value_tally *t) {
-        while (t->chunks) {
-                struct tally_chunk *next = t->chunks->next;
-
-                sqlite3_free(t->chunks);
-                t->chunks = next;
-        }
+        chunks_free(t->chunks);
+        chunks_free(t->heavy);
         sqlite3_free(t->slots);
         *t = (struct value_tally){0};
 }
@@ -130,6 +151,10 @@ static void count_bytes(const struct value_tally *t, uint64_t begin, unsigned sh
                 for (size_t i = 0; i < c->n; i++)
                         if ((c->keys[i] & mask) == begin)
                                 counts[c->keys[i] >> shift & 255]++;
+        for (const struct tally_chunk *c = t->heavy; c; c = c->next)
+                for (size_t i = 0; i < c->n; i += 2)
+                        if ((c->keys[i] & mask) == begin)
+                                counts[c->keys[i] >> shift & 255] += c->keys[i + 1];
         for (size_t i = 0; t->slots && i < SLOTS; i++)
                 if (t->slots[i].n && (t->slots[i].key & mask) == begin)
                         counts[t->slots[i].key >> shift & 255] += t->slots[i].n;
