@@ -424,6 +424,12 @@ static void add_doubts(struct str *to, const struct sql_space *s) {
                          "%s%s: single allocations are known from %.6g s on, older ones were "
                          "dropped to keep the file small.",
                          to->n ? " " : "", s->trace.path, (double)s->view->detail_from_ns / 1e9);
+        if (s->tells_shares)
+                str_addf(
+                        to,
+                        "%s%s: allocations of 'timeline' are approximate where a stretch begins or "
+                        "ends within a quarter of a second that was not read event by event.",
+                        to->n ? " " : "", s->trace.path);
         if (query_sample_bytes(s->trace.q))
                 str_addf(
                         to,

@@ -80,7 +80,7 @@ static int scope_of(struct sql_space *s, const struct sql_ask *ask, struct query
         return r < 0 ? r : space_check_window(s, ret->from_ns, ret->to_ns, reterr);
 }
 
-/* A stretch shorter than a slice has its share of it. Shares are made whole numbers so that they add up. */
+/* Where a stretch has its share of a slice. Shares are made whole numbers so that they add up. */
 static void make_whole(struct query_rate *rates, size_t n) {
         struct query_rate sum = {0}, told = {0};
 
@@ -96,15 +96,19 @@ static void make_whole(struct query_rate *rates, size_t n) {
 
 static int read_rates(struct timeline_cursor *t, const struct query_scope *scope,
                       struct err *reterr) {
-        bool is_known;
+        struct sql_space *space = t->c.space;
+        bool is_exact;
         int r;
 
         t->rates = calloc(t->n, sizeof(*t->rates));
         if (!t->rates)
                 abort();
-        r = query_rates(t->c.space->trace.q, scope, t->n, t->rates, &is_known, reterr);
-        if (r >= 0)
+        r = query_exact_rates(space->trace.q, scope, t->n, SHOW_MAX_EVENTS, t->rates, &is_exact,
+                              reterr);
+        if (r >= 0 && !is_exact) {
                 make_whole(t->rates, t->n);
+                space->tells_shares = true;
+        }
         return r;
 }
 
@@ -169,8 +173,7 @@ static const struct sql_column timeline_columns[] = {
         [TIMELINE_LIVE] = {"live_bytes", "at most"},
         [TIMELINE_LOW_LIVE] = {"low_live_bytes", "at least, as far as known"},
         [TIMELINE_RSS] = {"rss_bytes", "resident at most, or when it was looked at last"},
-        [TIMELINE_ALLOCATIONS] = {"allocations",
-                                  "made; short stretches have their share of longer ones"},
+        [TIMELINE_ALLOCATIONS] = {"allocations", "made in it"},
         [TIMELINE_ALLOCATED] = {"allocated_bytes", "by them"},
         [TIMELINE_COLUMNS] = {"columns", "how many stretches; 100", SQL_IS_ARGUMENT, .type = ""},
         [TIMELINE_FROM] = {"from", "where the first begins; the start", SQL_IS_ARGUMENT,
