@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "query/spent_time.h"
 
 struct sql_vtab {
@@ -166,6 +167,81 @@ static bool lacks_argument(const struct sql_vtab *v, const sqlite3_index_info *i
         return false;
 }
 
+/* ---- texts in the place of numbers ------------------------------------------------------------- */
+
+static bool is_number(const struct sql_column *c) {
+        return !c->type && !(c->use & SQL_IS_ARGUMENT);
+}
+
+static bool is_time(const struct sql_column *c) {
+        size_t n = strlen(c->name);
+
+        return n > 3 && strcmp(c->name + n - 3, "_ns") == 0;
+}
+
+static bool is_comparison(unsigned char op) {
+        return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_NE ||
+               op == SQLITE_INDEX_CONSTRAINT_IS || op == SQLITE_INDEX_CONSTRAINT_ISNOT ||
+               is_range_end(op);
+}
+
+/* SQLite reads a number that is written as a text. The value itself is not to change: others may look at it, too. */
+static bool is_text_of_number(sqlite3_value *value) {
+        sqlite3_value *copy = sqlite3_value_dup(value);
+        int type = copy ? sqlite3_value_numeric_type(copy) : SQLITE_INTEGER;
+
+        sqlite3_value_free(copy);
+        return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* For SQLite every text is above every number: '1s' as a bound would leave all rows, or none. NULL: it can be compared; else why not. */
+static char *text_refusal(const struct sql_vtab *v, const struct sql_column *c,
+                          sqlite3_value *value) {
+        const char *text, *at = v->space->schema[0] == 'o' ? "other_at" : "at";
+        uint64_t n;
+
+        if (sqlite3_value_type(value) != SQLITE_TEXT || is_text_of_number(value))
+                return NULL;
+        text = (const char *)sqlite3_value_text(value);
+        if (!text)
+                return NULL;
+        if (is_time(c))
+                return text[0] == '@' || unit_parse_duration(text, &n, NULL) >= 0
+                               ? sqlite3_mprintf("%s is a number: write %s(%.80Q)", c->name, at,
+                                                 text)
+                               : sqlite3_mprintf("%s is a number, and %.80Q is none: write "
+                                                 "nanoseconds, %s('5s') or %s('@NAME')",
+                                                 c->name, text, at, at);
+        if (strstr(c->name, "bytes") && unit_parse_bytes(text, &n, NULL) >= 0)
+                return sqlite3_mprintf("%s is a number: write %llu instead of %.80Q", c->name,
+                                       (unsigned long long)n, text);
+        return sqlite3_mprintf("%s is a number, and %.80Q is none", c->name, text);
+}
+
+/* What is known while SQLite plans, also of columns whose conditions are left to SQLite. */
+static char *plan_refusal(const struct sql_vtab *v, sqlite3_index_info *info, int i) {
+#if SQLITE_VERSION_NUMBER >= 3038000
+        const struct sqlite3_index_constraint *x = &info->aConstraint[i];
+        sqlite3_value *value = NULL;
+
+        if (x->iColumn >= 0 && (size_t)x->iColumn < v->table->n_columns && is_comparison(x->op) &&
+            is_number(&v->table->columns[x->iColumn]) &&
+            sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value)
+                return text_refusal(v, &v->table->columns[x->iColumn], value);
+#else
+        (void)v, (void)info, (void)i;
+#endif
+        return NULL;
+}
+
+static int vtab_refuse(sqlite3_vtab *vtab, char *why) {
+        sqlite3_free(vtab->zErrMsg);
+        vtab->zErrMsg = why;
+        return SQLITE_ERROR;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------- */
+
 static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
         const struct sql_vtab *v = (const struct sql_vtab *)vtab;
         double n_rows = v->table->n_rows ? fmax(v->table->n_rows(v->space), 1) : 100;
@@ -176,6 +252,12 @@ static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
 
         if (sql_must_stop(v->space->sql)) /* nobody else looks while SQLite plans */
                 return SQLITE_INTERRUPT;
+        for (int i = 0; i < info->nConstraint; i++) {
+                char *why = plan_refusal(v, info, i);
+
+                if (why)
+                        return vtab_refuse(vtab, why);
+        }
         if (lacks_argument(v, info))
                 return SQLITE_CONSTRAINT;
         str_addf(&plan, "%llx", (unsigned long long)info->colUsed);
@@ -289,9 +371,11 @@ static void range_take(struct sql_range *r, int op, sqlite3_value *value) {
         }
 }
 
-static void ask_read(struct sql_ask *ask, const struct sql_table *t, const char *plan, int argc,
-                     sqlite3_value **argv) {
-        char *end;
+/* NULL, or why the conditions make no sense. */
+static char *ask_read(struct sql_ask *ask, const struct sql_vtab *v, const char *plan, int argc,
+                      sqlite3_value **argv) {
+        const struct sql_table *t = v->table;
+        char *end, *why;
 
         memset(ask, 0, sizeof(*ask));
         ask->columns_used = strtoull(plan, &end, 16);
@@ -299,6 +383,10 @@ static void ask_read(struct sql_ask *ask, const struct sql_table *t, const char 
                 int column = (int)strtol(end, &end, 10);
                 int op = (int)strtol(end, &end, 10);
 
+                why = is_number(&t->columns[column]) ? text_refusal(v, &t->columns[column], argv[i])
+                                                     : NULL;
+                if (why)
+                        return why;
                 if (t->columns[column].use & SQL_IS_ARGUMENT)
                         ask->arguments[column] = argv[i];
                 else if (is_text(&t->columns[column]))
@@ -307,6 +395,7 @@ static void ask_read(struct sql_ask *ask, const struct sql_table *t, const char 
                 else
                         range_take(&ask->ranges[column], op, argv[i]);
         }
+        return NULL;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */
@@ -347,12 +436,15 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, i
         struct sql_cursor *c = (struct sql_cursor *)base;
         struct err err = {0};
         struct sql_ask ask;
+        char *why;
         int r;
 
         (void)idx;
-        ask_read(&ask, c->table, plan, argc, argv);
         if (c->table->end)
                 c->table->end(c);
+        why = ask_read(&ask, (const struct sql_vtab *)base->pVtab, plan, argc, argv);
+        if (why)
+                return vtab_refuse(base->pVtab, why);
         c->is_eof = false;
         c->rowid = 0;
         if (c->table->is_of_memory && query_is_of_time(c->space->trace.q))

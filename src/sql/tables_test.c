@@ -263,12 +263,85 @@ static void test_many_windows(void **state) {
         close_trace(&s);
 }
 
+/* ---- timeline ---------------------------------------------------------------------------------- */
+
+/* Each stretch has the allocations in it, however many slices it cuts. */
+static void test_timeline(void **state) {
+        (void)state;
+        for (uint64_t seed = 1; seed <= N_TRACES; seed++) {
+                struct setting s = {.random = seed};
+
+                make_trace(seed);
+                open_trace(&s);
+                for (int i = 0; i < N_WINDOWS; i++) {
+                        unsigned long long n = 1 + draw(&s, 40), from = draw(&s, s.v->end_ns),
+                                           to = from + draw(&s, s.v->end_ns - from) + 1;
+                        char stretches[100];
+                        struct str counted = {0};
+
+                        snprintf(stretches, sizeof(stretches), "timeline(%llu, %llu, %llu)", n,
+                                 from, to);
+                        str_clear(&s.statement);
+                        str_addf(&s.statement, "SELECT allocations, allocated_bytes FROM %s",
+                                 stretches);
+                        str_addf(&counted,
+                                 "SELECT count(a.id), ifnull(sum(a.bytes), 0) FROM %s AS t LEFT "
+                                 "JOIN allocations AS a ON a.time_ns >= t.begin_ns AND "
+                                 "a.time_ns < t.end_ns GROUP BY t.begin_ns, t.end_ns, t.rowid "
+                                 "ORDER BY t.rowid",
+                                 stretches);
+                        expect_same(&s, str_text(&s.statement), str_text(&counted));
+                        str_done(&counted);
+                }
+                assert_string_equal(sql_doubts(s.sql), "");
+                close_trace(&s);
+        }
+}
+
+/* ---- texts in the place of numbers --------------------------------------------------------------- */
+
+static void expect_refusal(struct setting *s, const char *statement, const char *words) {
+        if (!strstr(ask(s, statement), words))
+                fail_msg("%s\nis\n%s\nwithout\n%s", statement, str_text(&s->text), words);
+}
+
+static void test_texts(void **state) {
+        struct setting s = {0};
+
+        (void)state;
+        make_trace(1);
+        open_trace(&s);
+        expect_refusal(&s, "SELECT count(*) FROM allocations WHERE time_ns < '1s'",
+                       "time_ns is a number: write at('1s')");
+        expect_refusal(&s, "SELECT count(*) FROM allocations WHERE '@peak' <= time_ns",
+                       "time_ns is a number: write at('@peak')");
+        expect_refusal(&s, "SELECT count(*) FROM events WHERE time_ns BETWEEN 1 AND 'soon'",
+                       "time_ns is a number, and 'soon' is none: write nanoseconds, at('5s')");
+        expect_refusal(&s, "SELECT count(*) FROM allocations WHERE bytes > '64K'",
+                       "bytes is a number: write 65536 instead of '64K'");
+        expect_refusal(&s, "SELECT count(*) FROM allocations WHERE thread IN (1, 'main')",
+                       "thread is a number, and 'main' is none");
+        /* columns that are left to SQLite, and what is known only when it runs */
+        expect_refusal(&s, "SELECT count(*) FROM sites WHERE peak_bytes <> '1M'",
+                       "peak_bytes is a number: write 1048576");
+        expect_refusal(&s, "SELECT count(*) FROM live WHERE age_ns > '1s'",
+                       "age_ns is a number: write at('1s')");
+        expect_refusal(&s, "SELECT count(*) FROM allocations WHERE bytes > '6' || '4K'",
+                       "bytes is a number: write 65536");
+        expect_same(&s, "SELECT count(*) FROM allocations WHERE bytes > '64' AND time_ns <= '9e9'",
+                    "SELECT count(*) FROM allocations WHERE bytes > 64 AND time_ns <= 9000000000");
+        expect(&s, "SELECT typeof('64') FROM allocations WHERE bytes >= '64' LIMIT 1", "text");
+        expect(&s,
+               "SELECT count(*) > 0 FROM allocations, live('@peak') AS l WHERE l.id = allocations.id",
+               "1");
+        close_trace(&s);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_windows),
-                cmocka_unit_test(test_look_ups),
-                cmocka_unit_test(test_small_tables),
-                cmocka_unit_test(test_many_windows),
+                cmocka_unit_test(test_windows),      cmocka_unit_test(test_look_ups),
+                cmocka_unit_test(test_small_tables), cmocka_unit_test(test_many_windows),
+                cmocka_unit_test(test_timeline),     cmocka_unit_test(test_texts),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
