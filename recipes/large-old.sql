@@ -3,7 +3,7 @@
 -- age = 10s: and older than this
 -- at = @peak: the moment
 -- top = 10 (1..): show so many
--- says: {thread} allocated most of them: {blocks|block}, {held_bytes}, in {function}.
+-- says: {thread} allocated most of them in {function}: {blocks|block}, {held_bytes}.
 -- says nothing: No block larger than {:over} that is live at {:at} is older than {:age}.
 SELECT ifnull(nullif(t.name, ''), 'thread ' || t.tid) AS thread, s.name AS function, sum(l.blocks) AS blocks, sum(l.bytes) AS held_bytes,
        max(l.largest_bytes) AS largest_bytes, max(l.oldest_ns) AS oldest_ns

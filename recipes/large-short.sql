@@ -6,7 +6,7 @@
 -- says nothing: No block larger than {:over} was freed within {:within}.
 WITH names AS MATERIALIZED (SELECT stack, name FROM sites)
 SELECT s.name AS function, sum(a.stands_for) AS blocks, sum(a.bytes * a.stands_for) AS allocated_bytes,
-       CAST(median(a.lifetime_ns) AS INTEGER) AS half_ns
+       CAST(median(a.lifetime_ns, a.stands_for) AS INTEGER) AS half_ns
 FROM allocations AS a JOIN names AS s ON s.stack = a.stack
 WHERE a.bytes > :over AND a.lifetime_ns <= at(:within) AND a.freed_ns IS NOT NULL
 GROUP BY s.name

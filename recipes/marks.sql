@@ -1,5 +1,5 @@
 -- What changed from each mark to the next?
--- says: Most changed from {_from} to {_to}: live bytes by {_grown_bytes}, after {_allocations|allocation}.
+-- says: Most changed from {_from} to {_to}: live bytes by {_grown_bytes}[, after {_allocations|allocation}].
 -- says nothing: Nothing was allocated.
 WITH points AS (
   SELECT 0 AS time_ns, '(start)' AS name UNION ALL SELECT time_ns, name FROM marks UNION ALL SELECT at('@end'), '(end)'),

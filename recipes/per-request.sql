@@ -1,7 +1,7 @@
 -- How much does one request allocate, between two marks?
 -- from = @start: where the requests begin
 -- to = @end: where they end
--- requests = 1 (1..): how many there were
+-- requests = (1..): how many there were
 -- top = 10 (1..): show so many
 -- needs sites.allocations: how often it allocated
 -- says: {function} allocates most often: {times_per_request|time} per request, {size_per_request_bytes} in all.

@@ -1,10 +1,10 @@
--- How much memory does each kind of task hold? A task is the outermost function below a poll that is not the runtime's.
--- poll = (^|[:>_])poll|resume: a regular expression for what drives tasks
+-- How much memory does each kind of task hold? A task is the outermost function, from a function of --poll on, that is not the runtime's.
+-- poll = : a regular expression for functions that drive tasks, such as 'Future>::poll' or '^poll_'
 -- runtime = ^<?&?(tokio|futures|async_|smol|core|std|alloc): one for functions of the runtime
 -- at = @peak: the moment
 -- top = 10 (1..): show so many
 -- says: {task} holds most: {held_bytes} in {blocks|block}, {block_bytes} a block.
--- says nothing: No block that is live at {:at} was allocated by a task.
+-- says nothing: No block that is live at {:at} was allocated below a function like {:poll}.
 WITH held AS MATERIALIZED (
   SELECT stack, sum(bytes * stands_for) AS bytes, sum(stands_for) AS blocks FROM live(:at) GROUP BY stack),
 steps AS MATERIALIZED (

@@ -5,7 +5,7 @@
 -- says: {function} grew buffers {growths|time}, typically by a factor of {factor}, and copied or moved {copied_bytes}.
 -- says nothing: No recorded event made a block larger.
 WITH names AS MATERIALIZED (SELECT stack, name FROM sites)
-SELECT s.name AS function, sum(e.stands_for) AS growths, printf('%.2f', median(e.bytes * 1.0 / e.old_bytes)) AS factor,
+SELECT s.name AS function, sum(e.stands_for) AS growths, printf('%.2f', median(e.bytes * 1.0 / e.old_bytes, e.stands_for)) AS factor,
        sum(e.old_bytes * e.stands_for) AS copied_bytes, max(e.bytes) AS largest_bytes
 FROM events AS e JOIN names AS s ON s.stack = e.stack
 WHERE e.op = 'realloc' AND e.old_bytes > 0 AND e.bytes > e.old_bytes

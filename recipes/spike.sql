@@ -13,7 +13,7 @@ young AS (
   FROM live(:at) WHERE age_ns <= at(:within) GROUP BY thread, stack)
 SELECT t.name AS thread, sum(y.bytes) AS held_bytes, sum(y.blocks) AS blocks,
        (SELECT s.name FROM young AS m JOIN sites AS s ON s.stack = m.stack WHERE m.thread = y.thread
-        ORDER BY m.bytes DESC, s.name LIMIT 1) AS function
+        GROUP BY s.name ORDER BY sum(m.bytes) DESC, s.name LIMIT 1) AS function
 FROM young AS y JOIN names AS t ON t.id = y.thread
 GROUP BY y.thread
 ORDER BY held_bytes DESC, thread

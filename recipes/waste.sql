@@ -1,23 +1,18 @@
--- Which sizes waste most, rounded up as glibc or jemalloc does?
--- allocator = glibc (glibc|jemalloc): whose size classes
+-- Which sizes waste most, rounded up as the allocator does?
+-- allocator = recorded (recorded|glibc|jemalloc|mimalloc|tcmalloc): whose size classes; recorded: those of the allocator that was used
 -- at = @peak: the moment
 -- top = 10 (1..): show so many
--- says: Blocks of {size|byte} waste most: {wasted_bytes} of {taken_bytes}, in {blocks|block} that take {takes|byte} each.
--- says nothing: No block is live at {:at}.
+-- needs :allocator <> 'recorded' OR NOT EXISTS (SELECT 1 FROM processes WHERE peak_bytes > 0 AND ifnull(allocator(id), '') NOT IN ('glibc', 'jemalloc', 'mimalloc', 'tcmalloc')): the size classes of its allocator (--allocator glibc takes those of glibc)
+-- says: Under {allocator}, blocks of {size|byte} waste most: {wasted_bytes} of {taken_bytes}, in {blocks|block} that take {takes|byte} each.
+-- says nothing: No block that is live at {:at} takes more than was requested.
 WITH sizes AS (
-  SELECT bytes AS size, sum(stands_for) AS blocks,
-         CASE WHEN bytes <= 16 THEN 16 ELSE 1 << CAST(floor(log2(bytes - 1)) - 2 AS INTEGER) END AS step
-  FROM live(:at) GROUP BY bytes),
-taken AS (
-  SELECT size, blocks,
-         CASE WHEN :allocator = 'jemalloc' THEN
-                CASE WHEN size <= 8 THEN 8 WHEN size <= 128 THEN (size + 15) / 16 * 16
-                     ELSE (size + step - 1) / step * step END
-              WHEN size >= 131072 THEN (size + 16 + 4095) / 4096 * 4096
-              ELSE max(32, (size + 8 + 15) / 16 * 16) END AS takes
-  FROM sizes)
-SELECT size, takes, blocks, (takes - size) * blocks AS wasted_bytes, takes * blocks AS taken_bytes,
-       round(100.0 * (takes - size) / takes, 1) AS pct
-FROM taken
+  SELECT iif(:allocator = 'recorded', allocator(process), :allocator) AS allocator, bytes AS size, sum(stands_for) AS blocks
+  FROM live(:at) GROUP BY process, bytes)
+SELECT size, block_room(size, allocator) AS takes, sum(blocks) AS blocks, sum((block_room(size, allocator) - size) * blocks) AS wasted_bytes,
+       sum(block_room(size, allocator) * blocks) AS taken_bytes,
+       round(100.0 * (block_room(size, allocator) - size) / block_room(size, allocator), 1) AS pct, allocator
+FROM sizes
+WHERE block_room(size, allocator) > size
+GROUP BY allocator, size
 ORDER BY wasted_bytes DESC, size
 LIMIT :top;

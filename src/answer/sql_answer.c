@@ -87,7 +87,10 @@ static int bind(struct result *x, struct err *reterr) {
 
         if (x->recipe) {
                 r = recipe_bind(x->recipe, x->rows, x->values, a->parameters.n, reterr);
-                return r < 0 ? err_about(reterr, "recipe", -EINVAL) : 0;
+                if (r < 0)
+                        return err_about(reterr, "recipe", -EINVAL);
+                r = recipe_check_needs(x->recipe, x->sql, x->values, a->parameters.n, reterr);
+                return r < 0 ? refuse(x, r, reterr) : 0;
         }
         for (size_t i = 0; r >= 0 && (name = sql_parameter(x->rows, i)); i++) {
                 const char *value = value_of(a, name);

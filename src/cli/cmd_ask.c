@@ -260,7 +260,7 @@ static int prepare(struct ask_words *w, struct sql *s, struct sql_rows **ret, st
                                "the recipe %s has more than one statement: leave one of them",
                                w->recipe->name);
         r = recipe_bind(w->recipe, *ret, w->values, w->n_values, reterr);
-        return r < 0 ? r : recipe_check_needs(w->recipe, s, reterr);
+        return r < 0 ? r : recipe_check_needs(w->recipe, s, w->values, w->n_values, reterr);
 }
 
 static int answer_with(struct ask_words *w, struct opened *t, const struct sql_options *o,

@@ -90,6 +90,24 @@ void recipe_words_list(const struct recipes *r, bool as_json) {
                 list_as_text(r);
 }
 
+/* "glibc|jemalloc": the words that are allowed. Bounds of numbers are told where they are broken. */
+static void add_words(struct str *to, const char *allowed) {
+        if (!strchr(allowed, '|'))
+                return;
+        str_add(to, "; ");
+        for (const char *at = allowed; *at;) {
+                size_t n = strcspn(at, "|");
+                struct str word = {0};
+
+                str_addn(&word, at, n);
+                style_add_clean(to, str_text(&word));
+                str_done(&word);
+                at += n;
+                if (*at)
+                        str_add(to, strchr(++at, '|') ? ", " : " or ");
+        }
+}
+
 void recipe_words_help(const struct recipe *r, struct str *to) {
         str_addf(to, "usage: silt ask FILE %s [options]\n\n", r->name);
         style_add_clean(to, r->help);
@@ -106,6 +124,7 @@ void recipe_words_help(const struct recipe *r, struct str *to) {
                 style_pad_to(to, begin, 26);
                 str_add(to, to->n - begin > 26 ? "  " : "");
                 style_add_clean(to, p->help);
+                add_words(to, p->allowed);
                 if (p->without[0]) {
                         str_add(to, " (");
                         style_add_clean(to, p->without);

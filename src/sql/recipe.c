@@ -102,15 +102,26 @@ static char *trim(char *text) {
         return text;
 }
 
-/* "10 (1..)": cuts off what values are allowed, and returns it. "" if there is none. */
+/* "10 (1..)": cuts off what values are allowed, and returns it. "" if there is none. Bounds can stand alone: "(1..)". */
 static const char *cut_allowed(char *text) {
         size_t n = strlen(text);
         char *open = strrchr(text, '(');
 
-        if (!open || open == text || open[-1] != ' ' || text[n - 1] != ')')
+        if (!open || text[n - 1] != ')' || (open == text ? !strstr(text, "..") : open[-1] != ' '))
                 return "";
-        text[n - 1] = open[-1] = '\0';
+        text[n - 1] = open[open == text ? 0 : -1] = '\0';
         return open + 1;
+}
+
+/* What a value looks like: the default, or where there is none the lower bound. */
+static void take_kind(struct recipe_parameter *p) {
+        size_t n = strcspn(p->allowed, ".");
+        char like[RECIPE_MAX_NAME + 1] = "";
+
+        if (!p->without[0] && n < sizeof(like))
+                memcpy(like, p->allowed, n);
+        p->is_number = is_whole_number(p->without[0] ? p->without : like);
+        p->is_size = is_size(p->without[0] ? p->without : like);
 }
 
 /* "needs sites.frees: what was freed". */
@@ -158,8 +169,7 @@ static bool take_parameter(struct recipe_held *h, char *line) {
         *p = (struct recipe_parameter){.name = line, .help = trim(colon + 1)};
         p->allowed = cut_allowed(trim(after + 1));
         p->without = trim(after + 1);
-        p->is_number = is_whole_number(p->without);
-        p->is_size = is_size(p->without);
+        take_kind(p);
         return true;
 }
 
@@ -387,7 +397,7 @@ int recipe_bind(const struct recipe *r, struct sql_rows *rows, const struct reci
 /* ---- what it needs ------------------------------------------------------------------------------- */
 
 static int check_need(const struct recipe *r, const struct recipe_need *need, struct sql *s,
-                      struct err *reterr) {
+                      const struct recipe_value *values, size_t n_values, struct err *reterr) {
         _cleanup_(sql_rows_freep) struct sql_rows *rows = NULL;
         size_t n_table = name_bytes(need->what);
         const char *column = need->what + n_table + 1;
@@ -403,6 +413,8 @@ static int check_need(const struct recipe *r, const struct recipe_need *need, st
                 str_addf(&text, "SELECT %s", need->what);
         x = sql_prepare(s, str_text(&text), &rows, NULL, reterr);
         str_done(&text);
+        if (x >= 0 && rows)
+                x = recipe_bind(r, rows, values, n_values, reterr);
         if (x >= 0)
                 x = rows ? sql_next(rows, reterr) : 0;
         if (x < 0)
@@ -413,11 +425,12 @@ static int check_need(const struct recipe *r, const struct recipe_need *need, st
                        need->help, r->name);
 }
 
-int recipe_check_needs(const struct recipe *r, struct sql *s, struct err *reterr) {
+int recipe_check_needs(const struct recipe *r, struct sql *s, const struct recipe_value *values,
+                       size_t n_values, struct err *reterr) {
         int x = 0;
 
         for (size_t i = 0; i < r->n_needs && x >= 0; i++)
-                x = check_need(r, &r->needs[i], s, reterr);
+                x = check_need(r, &r->needs[i], s, values, n_values, reterr);
         return x;
 }
 

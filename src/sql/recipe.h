@@ -89,7 +89,8 @@ int recipe_bind(const struct recipe *r, struct sql_rows *rows, const struct reci
                 size_t n_values, struct err *reterr);
 
 /* -ENODATA: the trace does not tell what the recipe needs. */
-int recipe_check_needs(const struct recipe *r, struct sql *s, struct err *reterr);
+int recipe_check_needs(const struct recipe *r, struct sql *s, const struct recipe_value *values,
+                       size_t n_values, struct err *reterr);
 
 /* The sentence before the answer: {column} of the row that rows stands on, {column|block} with a noun behind the number, {:parameter}; [a part] in brackets is left out if a column in it is NULL. Nothing is added if the recipe has none.
  * -EINVAL: a brace names neither. */

@@ -187,9 +187,35 @@ static void test_wrong_sentences_and_values(void **state) {
                              &t, &err),
                          -EINVAL);
         assert_non_null(strstr(err.text, "not a whole number"));
+        /* bounds alone: it must be given, and is a number */
+        assert_int_equal(say(e->sql, "-- h\n-- n = (1..): how many\nSELECT :n", NULL, 0, &t, &err),
+                         -EINVAL);
+        assert_non_null(strstr(err.text, "needs --n: how many"));
+        assert_int_equal(say(e->sql, "-- h\n-- n = (1..): how many\nSELECT :n", VALUES({"n", "0"}),
+                             &t, &err),
+                         -EINVAL);
+        assert_non_null(strstr(err.text, "not 1 or more"));
+        assert_int_equal(say(e->sql, "-- h\n-- n = (1..): how many\nSELECT :n",
+                             VALUES({"n", "many"}), &t, &err),
+                         -EINVAL);
+        assert_non_null(strstr(err.text, "not a whole number"));
         assert_int_equal(say(e->sql, "-- h\nSELECT 1", NULL, 0, &t, &err), 0);
         assert_string_equal(str_text(&t), "");
         str_done(&t);
+}
+
+/* What is needed may depend on what was asked for. */
+static void test_needs(void **state) {
+        _cleanup_(recipe_freep) struct recipe *r = of(
+                "-- h\n-- who = any (any|one): x\n-- needs :who = 'any': who it was\nSELECT :who");
+        struct engine *e = *state;
+        struct err err = {0};
+
+        assert_null(r->trouble);
+        assert_int_equal(recipe_check_needs(r, e->sql, NULL, 0, &err), 0);
+        assert_int_equal(recipe_check_needs(r, e->sql, VALUES({"who", "one"}), &err), -ENODATA);
+        assert_string_equal(err.text,
+                            "this trace does not tell who it was, which the recipe large needs");
 }
 
 static void test_written_out(void **state) {
@@ -292,6 +318,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_sentence, open_engine, close_engine),
                 cmocka_unit_test_setup_teardown(test_wrong_sentences_and_values, open_engine,
                                                 close_engine),
+                cmocka_unit_test_setup_teardown(test_needs, open_engine, close_engine),
                 cmocka_unit_test(test_written_out),
                 cmocka_unit_test(test_values_and_headings),
                 cmocka_unit_test(test_folders),

@@ -14,6 +14,7 @@ from harness.process import run
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILT_IN = sorted(name[:-4] for name in os.listdir(os.path.join(ROOT, "recipes")))
 WITH_OTHER = {"new", "compare"}
+MUST = {"per-request": ["--requests", "1000"], "per-task": ["--poll", "^poll_"]}  # what must be given
 OF_TIME = {"hot", "blocked", "both"}  # refused, in one line, where no samples of time were taken
 
 
@@ -113,7 +114,7 @@ def test_shop_does_what_it_says(t):
     assert [row["function"] for row in rows] == ["open_session"], rows
     rows, _ = ask(t, before, "new", "--other", trace)
     assert not rows, rows
-    rows, _ = ask(t, trace, "per-task")
+    rows, _ = ask(t, trace, "per-task", "--poll", "^poll_")
     assert {row["task"]: row["held_bytes"] for row in rows} == {"poll_payment": 30000, "poll_delivery": 31200}, rows
 
 
@@ -129,7 +130,7 @@ def test_every_recipe_answers(t):
     for trace in [*traces, cut]:
         for recipe in BUILT_IN:
             options = ["--other", whole] if recipe in WITH_OTHER else []
-            options += ["--until", "50ms"] if recipe == "startup" else []
+            options += ["--until", "50ms"] if recipe == "startup" else MUST.get(recipe, [])
             r = t.silt.command("ask", trace, recipe, "--json", *options)
             where = (os.path.basename(trace), recipe, r.errors)
             assert r.code == 0 or (r.code == 2 and (trace != whole or recipe in OF_TIME)), where
@@ -162,6 +163,8 @@ def test_wrong_words(t):
     assert "'silt ask --list' lists them" in refused(t, trace, "xyzzyxyzzy")
     assert "did you mean '--since'?" in refused(t, trace, "growing", "--sinc", "@warm")
     assert "needs a value" in refused(t, trace, "growing", "--since")
+    assert "needs --requests: how many there were" in refused(t, trace, "per-request")
+    assert "needs --poll" in refused(t, trace, "per-task")
     assert "is not a whole number" in refused(t, trace, "growing", "--top", "many")
     assert "--over" in refused(t, trace, "large-old", "--over", "much")
     assert "add --other FILE" in refused(t, trace, "new")
@@ -174,8 +177,32 @@ def test_wrong_words(t):
     for words in (("growing", "--top", "0"), ("growing", "--top", "-1"), ("busiest", "--stretch", "0s"), ("per-request", "--requests", "0"),
                   ("per-request", "--requests", "-3")):
         assert "or more" in refused(t, trace, *words), words
-    assert "none of glibc|jemalloc" in refused(t, trace, "waste", "--allocator", "tcmalloc")
-    assert ask(t, trace, "waste", "--allocator", "jemalloc")[0]
+    assert "none of recorded|glibc|jemalloc|mimalloc|tcmalloc" in refused(t, trace, "waste", "--allocator", "dlmalloc")
+    assert "recorded, glibc, jemalloc, mimalloc or tcmalloc" in t.silt.command("ask", trace, "waste", "--help").text
+    wasted = {name: {row["size"]: row["takes"] for row in ask(t, trace, "waste", "--top", "1000", *(["--allocator", name] if name else []))[0]}
+              for name in ("", "glibc", "jemalloc", "mimalloc", "tcmalloc")}
+    assert wasted[""] == wasted["glibc"] and wasted["glibc"][1040] == 1056 and wasted["jemalloc"][1040] == 1280, wasted
+    assert wasted["mimalloc"][1040] == 1280 and wasted["tcmalloc"][1040] == 1152, wasted
+
+
+def test_waste_of_the_allocator_used(t):
+    """By its size classes, whichever it was."""
+    found = 0
+    for name, library, takes in (("glibc", "", 0), ("jemalloc", "libjemalloc.so.2", 1280), ("mimalloc", "libmimalloc.so.2", 1280),
+                                 ("tcmalloc", "libtcmalloc_minimal.so.4", 1152)):
+        env = {**os.environ, "LD_PRELOAD": library}
+        if library and "cannot be preloaded" in run(["/bin/true"], env=env).errors:
+            continue
+        trace = t.path(name + ".silt")
+        r = t.silt.record(trace, ["perl", "-e", "my @a = map { 'x' x 1098 } 1..3000"], ["-f"], env=env)
+        assert r.code == 0, r.errors
+        rows, got = ask(t, trace, "waste", "--top", "1000")
+        assert {row["allocator"] for row in rows} == {name}, (name, rows[:3])
+        assert got["says"].startswith(f"Under {name}, blocks of "), got["says"]
+        (row,) = [row for row in rows if row["blocks"] >= 3000 and row["size"] > 1098]
+        assert row["takes"] == (takes or (row["size"] + 8 + 15) // 16 * 16) and row["wasted_bytes"] == (row["takes"] - row["size"]) * row["blocks"], row
+        found += 1
+    assert found
 
 
 MASSIF = b"""desc: (none)
@@ -207,10 +234,11 @@ def test_unknown_is_not_nothing(t):
     with open(trace, "wb") as f:
         f.write(MASSIF)
     for recipe in ("churn", "temporary", "per-call", "per-request", "threads", "regrowth", "foreign", "frees", "mappings", "spike", "suspects"):
-        said = refused(t, trace, recipe)
+        said = refused(t, trace, recipe, *MUST.get(recipe, []))
         assert "does not tell" in said or "no single allocations" in said, said
     got = ask(t, trace, "growing")[1]
     assert got["says"] == "keep grew most since 0s: by 1000 B.", got["says"]
+    assert "after" not in ask(t, trace, "marks")[1]["says"]
     sampled = shop(t, "sampled.silt", ["--sample", "4K"])
     assert "one of samples" in refused(t, sampled, "regrowth")
 
