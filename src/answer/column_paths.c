@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer/column_paths.h"
 
+#include <stdlib.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "show/text_pool.h"
@@ -12,12 +14,38 @@ struct column_frame {
         bool is_inlined, is_task, is_guess, passes_on;
 };
 
-struct paths {
-        const struct frame_names *names;
+struct column_paths {
+        struct frame_names names, time_names;
         struct text_pool texts;
         VEC(struct column_frame) frames;
-        struct map by_hash; /* of what makes a frame → its number */
+        struct map by_hash;       /* of what makes a frame → its number */
+        struct map first, path;   /* of a stack, the first alike; of its frames' numbers, the same */
+        struct frame_stack stack; /* at hand */
 };
+
+struct column_paths *column_paths_new(const struct frame_names *n) {
+        struct column_paths *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                abort();
+        p->names = p->time_names = *n;
+        p->names.is_of_time = false, p->time_names.is_of_time = true;
+        text_pool_init(&p->texts);
+        return p;
+}
+
+struct column_paths *column_paths_free(struct column_paths *p) {
+        if (!p)
+                return NULL;
+        frame_stack_done(&p->stack);
+        map_done(&p->by_hash);
+        map_done(&p->first);
+        map_done(&p->path);
+        vec_free(&p->frames);
+        text_pool_done(&p->texts);
+        free(p);
+        return NULL;
+}
 
 static uint64_t hash_of(const struct column_frame *f) {
         uint64_t h = map_hash((uint64_t)f->label << 32 | f->function);
@@ -27,8 +55,8 @@ static uint64_t hash_of(const struct column_frame *f) {
                              (uint64_t)f->is_inlined << 1 | f->is_task));
 }
 
-static uint32_t frame_number(struct paths *p, const struct name_frame *f, bool is_task) {
-        struct names *names = p->names->names;
+static uint32_t frame_number(struct column_paths *p, const struct name_frame *f, bool is_task) {
+        struct names *names = p->names.names;
         struct name_component component = name_component(names, f);
         struct column_frame x = {
                 .label = text_pool_add(&p->texts, name_label(names, f, is_task)),
@@ -51,10 +79,26 @@ static uint32_t frame_number(struct paths *p, const struct name_frame *f, bool i
         return (uint32_t)*number;
 }
 
-static void put_path(struct json *j, struct paths *p, struct frame_stack *s, uint32_t stack) {
+uint32_t column_paths_alike(struct column_paths *p, uint32_t stack) {
+        bool added;
+        uint64_t *first = map_put(&p->first, stack, stack, &added);
+        uint64_t hash;
+
+        if (!added)
+                return (uint32_t)*first;
+        frame_stack_fill(&p->stack, &p->time_names, stack, false);
+        hash = map_hash(p->stack.frames.n);
+        for (size_t i = 0; i < p->stack.frames.n; i++)
+                hash = map_hash(hash ^ frame_number(p, &p->stack.frames.items[i], false));
+        *first = *map_put(&p->path, hash, stack, NULL);
+        return (uint32_t)*first;
+}
+
+static void put_path(struct json *j, struct column_paths *p, uint32_t stack, bool is_of_time) {
+        struct frame_stack *s = &p->stack;
         size_t next = 0; /* of those shown */
 
-        frame_stack_fill(s, p->names, stack, false);
+        frame_stack_fill(s, is_of_time ? &p->time_names : &p->names, stack, false);
         json_array(j);
         for (size_t i = 0; i < s->frames.n; i++) {
                 bool is_shown = next < s->shown.n && s->shown.items[next].frame_idx == i;
@@ -67,7 +111,16 @@ static void put_path(struct json *j, struct paths *p, struct frame_stack *s, uin
         json_end(j);
 }
 
-static void put_frames(struct json *j, const struct paths *p) {
+void column_paths_put(struct json *j, struct column_paths *p, const uint32_t *stacks,
+                      size_t n_stacks, bool is_of_time) {
+        json_key(j, "path_frames");
+        json_array(j);
+        for (size_t i = 0; i < n_stacks; i++)
+                put_path(j, p, stacks[i], is_of_time);
+        json_end(j);
+}
+
+void column_paths_put_frames(struct json *j, const struct column_paths *p) {
         json_key(j, "frames");
         json_object(j);
         JSON_PUT_EACH(j, "label", p->frames.n, json_uint, p->frames.items[i].label);
@@ -87,22 +140,4 @@ static void put_frames(struct json *j, const struct paths *p) {
         for (size_t i = 0; i < p->texts.items.n; i++)
                 json_string(j, p->texts.items.items[i]);
         json_end(j);
-}
-
-void column_paths_put(struct json *j, const struct frame_names *n, const uint32_t *stacks,
-                      size_t n_stacks) {
-        struct paths p = {.names = n};
-        struct frame_stack s = {0};
-
-        text_pool_init(&p.texts);
-        json_key(j, "path_frames");
-        json_array(j);
-        for (size_t i = 0; i < n_stacks; i++)
-                put_path(j, &p, &s, stacks[i]);
-        json_end(j);
-        put_frames(j, &p);
-        frame_stack_done(&s);
-        map_done(&p.by_hash);
-        vec_free(&p.frames);
-        text_pool_done(&p.texts);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer/columns.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -33,19 +34,37 @@ static double share_of(const struct query_figures *f, const struct query_totals 
         return most;
 }
 
-/* By what they have of all of the recording: what matters in one column alone and nowhere else is small. */
-static void choose_paths(struct columns *c, const struct query_answer *all, size_t n_paths) {
-        VEC(struct ranked) ranks = {0};
+static uint32_t stack_of(const struct columns_options *o, uint32_t stack) {
+        return o->alike ? o->alike(o->ctx, stack) : stack;
+}
 
-        for (size_t i = 0; i < all->n_sites; i++)
-                vec_push(&ranks, (struct ranked){all->sites[i].stack,
-                                                 share_of(&all->sites[i].f, &all->totals)});
+/* By what they have of all of the recording: what matters in one column alone and nowhere else is small. */
+static void choose_paths(struct columns *c, const struct query_answer *all,
+                         const struct columns_options *o) {
+        VEC(struct query_site) paths = {0};
+        VEC(struct ranked) ranks = {0};
+        struct map idx_of = {0};
+
+        for (size_t i = 0; i < all->n_sites; i++) {
+                uint32_t stack = stack_of(o, all->sites[i].stack);
+                bool added;
+                uint64_t *idx = map_put(&idx_of, stack, paths.n, &added);
+
+                if (added)
+                        vec_push(&paths, (struct query_site){.stack = stack});
+                query_figures_add(&paths.items[*idx].f, &all->sites[i].f);
+        }
+        for (size_t i = 0; i < paths.n; i++)
+                vec_push(&ranks, (struct ranked){paths.items[i].stack,
+                                                 share_of(&paths.items[i].f, &all->totals)});
         if (ranks.n)
                 qsort(ranks.items, ranks.n, sizeof(ranks.items[0]), compare_ranked);
-        for (size_t i = 0; i < ranks.n && i < n_paths; i++)
+        for (size_t i = 0; i < ranks.n && i < o->n_paths; i++)
                 vec_push(&c->paths, ranks.items[i].stack);
         c->n_smaller = ranks.n - c->paths.n;
+        map_done(&idx_of);
         vec_free(&ranks);
+        vec_free(&paths);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -120,13 +139,21 @@ static void add_cell(struct columns *c, struct row *r, uint32_t path, uint32_t c
                          (struct columns_cell){path, column, f->n_allocs, f->alloc_bytes,
                                                f->n_frees, f->free_bytes, f->n_temporary,
                                                f->n_reallocs, f->peak_bytes, f->peak_blocks,
-                                               f->end_bytes, f->end_blocks});
+                                               f->end_bytes, f->end_blocks, f->var[QUERY_CPU]});
         r->live_bytes = f->end_bytes, r->live_blocks = f->end_blocks;
         r->f = (struct query_figures){0};
 }
 
-static int fill_column(struct columns *c, struct query *q, size_t column, const struct map *path_of,
-                       struct row *rows, struct err *reterr) {
+static uint64_t path_of(const struct columns *c, const struct map *paths,
+                        const struct columns_options *o, uint32_t stack) {
+        uint64_t path = c->paths.n;
+
+        map_get(paths, stack_of(o, stack), &path);
+        return path;
+}
+
+static int fill_column(struct columns *c, struct query *q, size_t column, const struct map *paths,
+                       const struct columns_options *o, struct row *rows, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct query_scope scope = c->scope;
         int r;
@@ -137,21 +164,83 @@ static int fill_column(struct columns *c, struct query *q, size_t column, const 
                 return r;
         vec_push(&c->totals, a->totals);
         c->is_exact = c->is_exact && a->is_exact && !a->is_moved;
-        for (size_t i = 0; i < a->n_sites; i++) {
-                uint64_t path = c->paths.n;
-
-                map_get(path_of, a->sites[i].stack, &path);
-                query_figures_add(&rows[path].f, &a->sites[i].f);
-        }
+        for (size_t i = 0; i < a->n_sites; i++)
+                query_figures_add(&rows[path_of(c, paths, o, a->sites[i].stack)].f,
+                                  &a->sites[i].f);
         for (size_t i = 0; i <= c->paths.n; i++)
                 add_cell(c, &rows[i], (uint32_t)i, (uint32_t)column);
         return 0;
 }
 
+static int compare_cells(const void *a, const void *b) {
+        const struct columns_cell *x = a, *y = b;
+
+        if (x->column != y->column)
+                return x->column < y->column ? -1 : 1;
+        return x->path < y->path ? -1 : x->path > y->path;
+}
+
+/* Of a path, what all columns together lack, and the cell that has the most. */
+struct rest {
+        struct columns_cell lacking;
+        size_t cell; /* SIZE_MAX: it has none */
+};
+
+static void add_to_cell(struct columns *c, const struct rest *rest) {
+        struct columns_cell x = rest->lacking, *cell;
+
+        if (!x.n_allocs && !x.alloc_bytes)
+                return;
+        c->is_exact = false;
+        if (rest->cell == SIZE_MAX) {
+                vec_push(&c->cells, x);
+        } else {
+                cell = &c->cells.items[rest->cell];
+                cell->n_allocs += x.n_allocs, cell->alloc_bytes += x.alloc_bytes;
+                cell->var += MAX(x.var, 0.0);
+                x.column = cell->column;
+        }
+        c->totals.items[x.column].n_allocs += x.n_allocs;
+        c->totals.items[x.column].alloc_bytes += x.alloc_bytes;
+}
+
+/* What lies on an edge is told in part on both of its sides, rounded down: the rest goes where most of it is. */
+static void add_rest(struct columns *c, const struct query_answer *all, const struct map *paths,
+                     const struct columns_options *o) {
+        VEC(struct rest) rests = {0};
+        size_t n_cells = c->cells.n;
+
+        for (size_t i = 0; i <= c->paths.n; i++)
+                vec_push(&rests, (struct rest){{.path = (uint32_t)i}, SIZE_MAX});
+        for (size_t i = 0; i < all->n_sites; i++) {
+                const struct query_figures *f = &all->sites[i].f;
+                struct columns_cell *x =
+                        &rests.items[path_of(c, paths, o, all->sites[i].stack)].lacking;
+
+                x->n_allocs += f->n_allocs, x->alloc_bytes += f->alloc_bytes;
+                x->var += f->var[QUERY_CPU];
+        }
+        for (size_t i = 0; i < n_cells; i++) {
+                const struct columns_cell *x = &c->cells.items[i];
+                struct rest *rest = &rests.items[x->path];
+
+                rest->lacking.n_allocs -= x->n_allocs, rest->lacking.alloc_bytes -= x->alloc_bytes;
+                rest->lacking.var -= x->var;
+                if (rest->cell == SIZE_MAX ||
+                    x->alloc_bytes > c->cells.items[rest->cell].alloc_bytes)
+                        rest->cell = i;
+        }
+        for (size_t i = 0; i < rests.n; i++)
+                add_to_cell(c, &rests.items[i]);
+        if (c->cells.n > n_cells)
+                qsort(c->cells.items, c->cells.n, sizeof(c->cells.items[0]), compare_cells);
+        vec_free(&rests);
+}
+
 int columns_make(struct columns *c, struct query *q, const struct query_scope *scope,
-                 size_t n_columns, size_t n_paths, struct err *reterr) {
+                 const struct columns_options *o, struct err *reterr) {
         _cleanup_(query_answer_freep) struct query_answer *all = NULL;
-        struct map path_of = {0};
+        struct map paths = {0};
         VEC(struct row) rows = {0};
         int r;
 
@@ -160,16 +249,18 @@ int columns_make(struct columns *c, struct query *q, const struct query_scope *s
         r = query_ask(q, &c->scope, &all, reterr);
         if (r < 0)
                 return r;
-        choose_paths(c, all, n_paths);
-        choose_edges(c, q, scope, n_columns);
+        choose_paths(c, all, o);
+        choose_edges(c, q, scope, o->n_columns);
         for (size_t i = 0; i < c->paths.n; i++) {
-                *map_put(&path_of, c->paths.items[i], 0, NULL) = i;
+                *map_put(&paths, c->paths.items[i], 0, NULL) = i;
                 vec_add(&rows);
         }
         vec_add(&rows); /* of the smaller ones */
         for (size_t i = 0; i < c->n_columns && r >= 0; i++)
-                r = fill_column(c, q, i, &path_of, rows.items, reterr);
-        map_done(&path_of);
+                r = fill_column(c, q, i, &paths, o, rows.items, reterr);
+        if (r >= 0 && scope->of_time)
+                add_rest(c, all, &paths, o);
+        map_done(&paths);
         vec_free(&rows);
         return r;
 }
@@ -281,4 +372,27 @@ void columns_put(struct json *j, const struct columns *c, uint64_t end_ns) {
         json_key(j, "exact");
         json_bool(j, c->is_exact);
         put_cells(j, c);
+}
+
+void columns_put_time(struct json *j, const struct columns *c) {
+        const struct query_totals *t = c->totals.items;
+        const struct columns_cell *x = c->cells.items;
+
+        json_key(j, "totals");
+        json_object(j);
+        JSON_PUT_EACH(j, "samples", c->n_columns, json_uint, t[i].n_allocs);
+        JSON_PUT_EACH(j, "time_ns", c->n_columns, json_uint, t[i].alloc_bytes);
+        json_end(j);
+        JSON_PUT_EACH(j, "paths", c->paths.n, json_uint, c->paths.items[i]);
+        json_put_uint(j, "smaller_paths", c->n_smaller);
+        json_key(j, "exact");
+        json_bool(j, c->is_exact);
+        json_key(j, "cells");
+        json_object(j);
+        JSON_PUT_EACH(j, "path", c->cells.n, json_uint, x[i].path);
+        JSON_PUT_EACH(j, "column", c->cells.n, json_uint, x[i].column);
+        JSON_PUT_EACH(j, "samples", c->cells.n, json_uint, x[i].n_allocs);
+        JSON_PUT_EACH(j, "time_ns", c->cells.n, json_uint, x[i].alloc_bytes);
+        JSON_PUT_EACH(j, "error_ns", c->cells.n, json_uint, (uint64_t)(sqrt(x[i].var) + 0.5));
+        json_end(j);
 }

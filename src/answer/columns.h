@@ -7,6 +7,8 @@
  *   end, growth                   what was live at its last edge, less what was at its first
  *   peak                          of the column whose peak was highest, what was live then
  * A page does this in the browser (web/api/file.ts); columns_add_up does it here, for tests.
+ * Of time (scope.of_time) there are sums alone: nanoseconds are alloc_bytes, samples n_allocs, as in query/spent_time.h. Edges are the same
+ * for all that a recording has. Samples whose times are not known any more may lie on both sides of an edge: then windows are about right, and the whole is.
  *
  * Inside answer/ only. Memory is n_paths call paths beside the largest answer. The call paths beyond are one row: what they have together is kept. */
 #pragma once
@@ -24,7 +26,11 @@ struct columns_cell {
         uint64_t n_allocs, alloc_bytes, n_frees, free_bytes, n_temporary, n_reallocs;
         int64_t peak_bytes, peak_blocks; /* live when the column's live bytes were highest */
         int64_t end_bytes, end_blocks;   /* at its end */
+        double var;                      /* of CPU time: the square of its standard error */
 };
+
+/* Call paths that are one to readers: the stack that stands for all of them. */
+typedef uint32_t (*columns_alike_fn)(void *ctx, uint32_t stack);
 
 struct columns {
         struct query_scope scope; /* all of a recording, of one process or of all */
@@ -37,9 +43,15 @@ struct columns {
         bool is_exact;
 };
 
-/* At most so many columns and call paths. All of the recording is told, whatever the window of the scope; its ends are edges, too. */
+struct columns_options {
+        size_t n_columns, n_paths; /* at most */
+        columns_alike_fn alike;    /* NULL: each stack is a call path of its own */
+        void *ctx;
+};
+
+/* All of the recording is told, whatever the window of the scope; its ends are edges, too. */
 int columns_make(struct columns *c, struct query *q, const struct query_scope *scope,
-                 size_t n_columns, size_t n_paths, struct err *reterr);
+                 const struct columns_options *o, struct err *reterr);
 void columns_done(struct columns *c); /* also after a failure */
 
 /* The figures of one path (paths.n: of the smaller ones) in the columns [from, to). */
@@ -49,3 +61,5 @@ size_t columns_peak(const struct columns *c, size_t from, size_t to);
 
 /* "edges_s", "totals", "paths" (the stack of each), "smaller_paths", "exact" and "cells": an array for each figure. */
 void columns_put(struct json *j, const struct columns *c, uint64_t end_ns);
+/* Of time: the same without "edges_s". */
+void columns_put_time(struct json *j, const struct columns *c);

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "answer/columns.h"
+#include "query/spent_time.h"
 #include "query/testing/fabric.h"
+#include "trace/writer.h"
 
 #define TRACE_PATH "columns_test.silt"
 
@@ -76,6 +78,7 @@ static void expect_trace(const struct fabric_options *o, unsigned n_events, uint
         _cleanup_(query_freep) struct query *q = NULL;
         struct fabric *f = fabric_new(TRACE_PATH, o);
         struct columns c;
+        struct columns_options options = {0};
         struct query_scope scope;
         struct err e = {0};
 
@@ -89,9 +92,9 @@ static void expect_trace(const struct fabric_options *o, unsigned n_events, uint
                 scope.from_ns = draw(random, query_view(q)->end_ns + 1);
                 scope.to_ns = scope.from_ns + 1 + draw(random, query_view(q)->end_ns + 1);
         }
-        assert_int_equal(columns_make(&c, q, &scope, 2 + draw(random, 20),
-                                      1 + draw(random, 2UL * o->n_stacks), &e),
-                         0);
+        options.n_columns = 2 + draw(random, 20);
+        options.n_paths = 1 + draw(random, 2UL * o->n_stacks);
+        assert_int_equal(columns_make(&c, q, &scope, &options, &e), 0);
         assert_true(c.is_exact);
         assert_true(c.n_columns >= 1);
         expect_edge(&c, query_view(q), scope.from_ns);
@@ -135,10 +138,86 @@ static void test_empty(void **state) {
                      0, &random);
 }
 
+/* A recording that was limited in size: of its first part samples have no times of their own. */
+static void write_merged_ticks(uint64_t *random) {
+        const struct fabric_options o = {.seed = 5,
+                                         .n_stacks = 20,
+                                         .slice_events = 20,
+                                         .max_processes = 1,
+                                         .max_threads = 2,
+                                         .max_step_us = 3000};
+        struct fabric *f = fabric_new(TRACE_PATH, &o);
+
+        trace_writer_bound(fabric_writer(f), 60000);
+        for (unsigned i = 0; i < 400; i++) {
+                fabric_run(f, 20);
+                for (unsigned k = 0; k < 100; k++) {
+                        struct trace_tick tick = {.time_ns = fabric_now_ns(f),
+                                                  .weight_ns = 1 + draw(random, 2000000),
+                                                  .stack = 1 + (uint32_t)draw(random, 20),
+                                                  .n_samples = 1,
+                                                  .state = draw(random, 3) ? TRACE_ON_CPU
+                                                                           : TRACE_BLOCKED};
+
+                        trace_put_tick(fabric_writer(f), &tick);
+                }
+        }
+        fabric_end(f);
+}
+
+static bool note_merged(void *ctx, const struct trace_tick *tick) {
+        *(unsigned *)ctx += tick->n_samples > 1;
+        return true;
+}
+
+/* All of it is there, to the nanosecond, and of windows about as much as there is. */
+static void test_samples_without_times(void **state) {
+        const enum query_time times[] = {QUERY_CPU_TIME, QUERY_BLOCKED_TIME};
+        _cleanup_(query_freep) struct query *q = NULL;
+        uint64_t random = 7;
+        struct err e = {0};
+
+        (void)state;
+        write_merged_ticks(&random);
+        assert_int_equal(query_open(TRACE_PATH, &q, &e), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+                _cleanup_(query_answer_freep) struct query_answer *all = NULL;
+                const struct columns_options options = {.n_columns = 60, .n_paths = 12};
+                struct query_scope scope = query_whole(q);
+                struct columns c;
+                unsigned n_merged = 0;
+
+                scope.of_time = times[i];
+                assert_int_equal(query_each_tick(q, &scope, note_merged, &n_merged, &e), 0);
+                assert_true(n_merged > 0);
+                assert_int_equal(query_ask(q, &scope, &all, &e), 0);
+                assert_int_equal(columns_make(&c, q, &scope, &options, &e), 0);
+                assert_false(c.is_exact);
+                assert_true(c.n_smaller > 0);
+                for (uint32_t path = 0; path <= c.paths.n; path++) {
+                        struct query_figures expected = path_figures(&c, path, all);
+                        struct query_figures actual = columns_add_up(&c, path, 0, c.n_columns);
+
+                        assert_int_equal(actual.alloc_bytes, expected.alloc_bytes);
+                        assert_int_equal(actual.n_allocs, expected.n_allocs);
+                }
+                for (size_t k = 1; k < c.cells.n; k++)
+                        assert_true(c.cells.items[k].column >= c.cells.items[k - 1].column);
+                for (size_t k = 0; k < c.n_columns; k++) {
+                        all->totals.n_allocs -= c.totals.items[k].n_allocs;
+                        all->totals.alloc_bytes -= c.totals.items[k].alloc_bytes;
+                }
+                assert_int_equal(all->totals.n_allocs, 0);
+                assert_int_equal(all->totals.alloc_bytes, 0);
+                columns_done(&c);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_windows),
                 cmocka_unit_test(test_empty),
+                cmocka_unit_test(test_samples_without_times),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

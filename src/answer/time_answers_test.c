@@ -247,6 +247,41 @@ static void test_detail(void **state) {
         free(t);
 }
 
+/* A page in one file: columns and call paths add up to the same, however few of these are told one by one, and memory stands beside. */
+static void test_columns(void **state) {
+        static const struct {
+                const char *query;
+                double smaller;
+        } cases[] = {{"rows=100", 0}, {"rows=1", 1}, {"rows=1&by=blocked&from=1s", 1}};
+        struct both *b = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *t = told(b->k, "columns", cases[i].query);
+                const char *memory = value_of(t, "cells"), *time = value_of(t, "time");
+                const char *cpu = value_of(time, "cpu"), *blocked = value_of(time, "blocked");
+
+                assert_true(listed(memory, "count", -1) > N_REQUESTS);
+                expect_near(listed(value_of(cpu, "totals"), "time_ns", -1), CPU_S * 1e9);
+                expect_near(listed(value_of(cpu, "cells"), "time_ns", -1), CPU_S * 1e9);
+                expect_near(listed(value_of(cpu, "cells"), "samples", -1), N_REQUESTS);
+                expect_near(number(cpu, "smaller_paths"), cases[i].smaller);
+                expect_near(listed(value_of(blocked, "cells"), "time_ns", -1), BLOCKED_S * 1e9);
+                expect_near(listed(value_of(blocked, "cells"), "samples", -1),
+                            SERVER_TRACE_N_WAITS);
+                expect_near(number(blocked, "smaller_paths"), 0);
+                free(t);
+        }
+}
+
+/* Conditions on single blocks leave time out, and say so. */
+static void test_columns_without_time(void **state) {
+        struct both *b = *state;
+        char *t = told(b->k, "columns", "size=1..100");
+
+        assert_true(has(t, "\"time\":null,\"without_time\":\"time is not about blocks"));
+        free(t);
+}
+
 /* ---- at once ------------------------------------------------------------------------------------- */
 
 struct questioner {
@@ -297,6 +332,8 @@ int main(void) {
                 cmocka_unit_test(test_table),
                 cmocka_unit_test(test_paths_and_threads),
                 cmocka_unit_test(test_detail),
+                cmocka_unit_test(test_columns),
+                cmocka_unit_test(test_columns_without_time),
                 cmocka_unit_test(test_at_once),
         };
 

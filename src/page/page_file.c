@@ -229,9 +229,38 @@ static int put_sources(struct writing *w, struct err *reterr) {
         return r;
 }
 
+/* Pictures by the weights that it was not written for: who chooses one of them sees the same colours as everywhere. */
+static int put_other_flames(struct writing *w, struct err *reterr) {
+        const enum query_metric own = w->wanted.resolved.metric,
+                                metrics[] = {QUERY_CPU, QUERY_BLOCKED, QUERY_PEAK};
+        size_t n = !query_has_ticks(asker_query(w->asker))                               ? 0
+                   : !query_metric_time(own) || query_is_of_time(asker_query(w->asker)) ? 2
+                                                                                         : 3;
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                struct str by = {0}, key = {0};
+
+                if (metrics[i] == own)
+                        continue;
+                add_pair(&by, "by", query_metric_name(metrics[i]));
+                str_addf(&key, "flame?%s", str_text(&by) + 1);
+                r = put_answer(w, str_text(&key), "flame", false,
+                               PIECES(str_text(&w->wanted.fixed), str_text(&w->wanted.window),
+                                      str_text(&by), str_text(&w->wanted.drawn)),
+                               reterr);
+                str_done(&by);
+                str_done(&key);
+        }
+        return r;
+}
+
 /* With the older trace: by the metric that was asked for, and by the two most look at. */
 static int put_differences(struct writing *w, struct err *reterr) {
-        const enum query_metric metrics[] = {w->wanted.resolved.metric, QUERY_PEAK, QUERY_END};
+        bool is_of_time = query_is_of_time(asker_query(w->asker));
+        const enum query_metric metrics[] = {w->wanted.resolved.metric,
+                                             is_of_time ? QUERY_CPU : QUERY_PEAK,
+                                             is_of_time ? QUERY_BLOCKED : QUERY_END};
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(metrics); i++) {
@@ -277,8 +306,10 @@ static int put_kept(struct writing *w, struct err *reterr) {
         if (r >= 0)
                 r = put_answer(w, "flame", "flame", true, PIECES(fixed, window, by, drawn), reterr);
         if (r >= 0)
-                r = put_answer(w, "threads", "threads", false, PIECES(fixed, window), reterr);
+                r = put_other_flames(w, reterr);
         if (r >= 0)
+                r = put_answer(w, "threads", "threads", false, PIECES(fixed, window), reterr);
+        if (r >= 0 && !query_is_of_time(asker_query(w->asker))) /* else there are no blocks */
                 r = put_answer(w, "heat", "heat", false, PIECES(fixed, window), reterr);
         if (r >= 0)
                 r = put_answer(w, "bill", "bill", false, PIECES(process, window), reterr);
@@ -356,7 +387,8 @@ static void add_start(struct str *to, const struct writing *w) {
         const struct request_resolved *x = &w->wanted.resolved;
 
         str_addf(to, "%s?", w->o->view);
-        if (x->metric != QUERY_PEAK || x->is_at)
+        if (x->metric != (query_is_of_time(asker_query(w->asker)) ? QUERY_CPU : QUERY_PEAK) ||
+            x->is_at)
                 str_addf(to, "&by=%s", query_metric_name(x->metric));
         if (x->scope.from_ns)
                 str_addf(to, "&from=%.9fs", (double)x->scope.from_ns / 1e9);
@@ -449,10 +481,6 @@ int page_file_write(FILE *out, struct asker *k, const struct page_file_options *
         size_t n_paths = N_PATHS;
         int r;
 
-        if (query_is_of_time(asker_query(k)))
-                return err_set(
-                        reterr, -ENOTSUP,
-                        "this recording has where the time went and no memory, which a page in one file is about: use 'silt view', 'silt flame' or 'silt export'");
         r = memory_open(&kept.answers, reterr);
         if (r >= 0)
                 r = memory_open(&kept.missing, reterr);

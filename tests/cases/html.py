@@ -183,3 +183,61 @@ def test_profiles_without_blocks(t):
             b.open(f"{page}?all#sites")
             words = {massif: "requested all of the 2.9 KiB", folded: r"hot has 900 units of the 1,000 units measured \(90 %\)", dump: "all of the 2.0 KiB still allocated"}[path]
             b.until(f"/{words}/.test(document.body.innerText)")
+
+
+def write_perf_script(t, path):
+    """Samples of two threads, some of them waits, at random call paths: 200 of a millisecond or so each."""
+    at_s = 100.0
+    with open(path, "w", encoding="utf-8") as f:
+        for _ in range(200):
+            at_s += t.chance.uniform(0.0005, 0.02)
+            event = t.chance.choice(("cpu-clock", "cpu-clock", "offcpu-time"))
+            period = 1000000 if event == "cpu-clock" else t.chance.randint(1000, 400000)
+            f.write(f"app 7/{t.chance.choice((7, 8))} [000] {at_s:.6f}: {period} {event}:\n")
+            for n in t.chance.sample(range(6), t.chance.randint(1, 4)):
+                f.write(f"\t{0x1000 + 64 * n + t.chance.randint(0, 9):16x} step_{n}+0x{t.chance.randint(0, 9):x} (/opt/app{n % 2})\n")
+            f.write("\t            2000 main+0x8 (/opt/app0)\n\n")
+
+
+def same_time(t, trace, page, by, window, query):
+    """One window by one metric: what the file answers is what the report prints."""
+    flame, table, sites, tree, summary = ask_page(t, page, [f"flame {query}&by={by}", f"table {query}&by={by}&group-by=function&rows=100000", f"table {query}&by={by}&rows=100000",
+                                                            f"shaped {query}&by={by}&tree=1", f"report {query}"])
+    groups = expected(t, trace, window, "--by", by, "--group-by", "function", "--top", "1000000")["groups"]
+    whole = sum(g["self"]["value"] for g in groups)
+    assert flame["value"][0] == whole and tree["nodes"][0]["total"]["value"] == whole and table["whole"] == whole, (by, window, whole, flame["value"][0])
+    for column, part in ((f"{by}_ns", "self"), (f"total_{by}_ns", "total")):
+        assert sorted(n for n in table[column] if n) == sorted(g[part]["value"] for g in groups if g[part]["value"]), (by, window, column)
+    paths = expected(t, trace, window, "--by", by, "--group-by", "site", "--top", "1000000")["groups"]
+    assert sorted(n for n in sites[f"{by}_ns"] if n) == sorted(g["self"]["value"] for g in paths if g["self"]["value"]), (by, window)
+    assert "NaN" not in summary["headline"] and "live" not in summary["headline"], summary["headline"]
+    return flame, table, groups
+
+
+def test_time_alone(t):
+    """A recording of time has a page too: every window and both metrics are the report's, and nothing is said about memory."""
+    script, trace, page = t.path("t.txt"), t.path("t.silt"), t.path("t.html")
+    write_perf_script(t, script)
+    assert t.silt.command("import", script, "-f", "-o", trace).code == 0
+    for command in (("html", trace, "-f", "-o", page), ("flame", trace, "-f", "-o", page)):
+        r = t.silt.command(*command)
+        if "without the page" in r.errors:
+            skip("this build has no page")
+        assert r.code == 0, r.errors
+    columns = data_of(page)[0]["answers"]["columns"]
+    edges = columns["edges_s"]
+    for n in range(t.count(2, 100)):
+        a, b = (0, len(edges) - 1) if n == 0 else sorted(t.chance.sample(range(len(edges)), 2))
+        window = ([] if a == 0 else ["--from", seconds(edges[a])]) + ([] if b == len(edges) - 1 else ["--to", seconds(edges[b])])
+        for by in ("cpu", "blocked"):
+            _, table, groups = same_time(t, trace, page, by, window, f"from={seconds(edges[a])}&to={seconds(edges[b])}")
+            if by == "cpu":
+                errors = sorted(g["self"].get("standard_error", 0) for g in groups if g["self"]["value"])
+                have = sorted(error for error, value in zip(table["error"], table["cpu_ns"]) if value)
+                assert all(abs(a - b) <= 1 + b / 1000 for a, b in zip(have, errors, strict=True)), (have, errors)
+    info, line, detail, early = ask_page(t, page, ["trace ", "timeline ", "detail function=main", "table "])
+    assert info["metrics"] == ["cpu", "blocked"] and info["time"]["is_all"] and not any("This file" in text for text in info["limits"]), info
+    assert line["threads_on_cpu"] and max(line["threads_on_cpu"]) > 0
+    assert detail["metric"] == early["metric"] == "cpu" and detail["both"]["cpu_s"] == detail["both"]["all_cpu_s"] > 0, detail
+    assert "of CPU time (100 %)." in detail["sentence"] and detail["stack"][-1]["function"] == "main", detail
+    assert early["peak_bytes"] is None and early["count"] is None and table["peak_bytes"] is None and table["total_count"] is None, early

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 // silt.columns/1: a recording cut into columns, from which any window between two edges is added up. docs/page.md, "One file".
 import { optional } from "./common";
-import { array, boolean, literal, number, numbers, object, strings, type Checked } from "./check";
+import { array, boolean, literal, nullable, number, numbers, object, string, strings, type Checked } from "./check";
+
+/** Where the time went: of other call paths than those of memory, in the same columns. */
+const time = object({
+  totals: object({ samples: numbers, time_ns: numbers }), paths: numbers, smaller_paths: number, exact: boolean,
+  cells: object({ path: numbers, column: numbers, samples: numbers, time_ns: numbers, error_ns: numbers }), path_frames: array(numbers),
+});
+export type TimeCells = Checked<typeof time>;
 
 export const columns = object({
   schema: literal("silt.columns/1"), edges_s: numbers,
@@ -21,5 +28,7 @@ export const columns = object({
   names: strings,
   /** Figures that the source of the recording did not know: what is in their place means nothing. */
   unknown: optional(strings),
+  /** null: nobody looked, or it cannot be told of what was chosen: then `without_time` says why. */
+  time: optional(nullable(object({ cpu: time, blocked: time }))), without_time: optional(string),
 });
 export type Columns = Checked<typeof columns>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers of a page in one file (`silt html`): those that were written into it, and windows added up from its columns.
-import { figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, totalsIn, allFrames, shownFrames, valueOf, type Metric } from "../model/columns";
+import { columnsBy, figuresIn, figuresOf, functionText, isCount, isFunction, liveOver, pathKey, snap, spentOver, totalsIn, allFrames, shownFrames, valueOf, weightsOf, type Metric, type Weights } from "../model/columns";
 import { flameFrom, huesOf } from "../model/columns_flame";
 import { FILE_GROUPS, tableFrom, type FileGroup } from "../model/columns_table";
 import { treeAnswer } from "../model/columns_nodes";
@@ -8,13 +8,14 @@ import { metricWords } from "../model/chips";
 import { searchPattern } from "../model/flame_tree";
 import { plainText } from "../model/pick";
 import { isFilter, type Keys } from "../model/state";
-import { amount, isTimeMetric } from "../model/metric";
-import { count, duration, share } from "../model/units";
+import { amount, isTimeMetric, unitOf } from "../model/metric";
+import { count, duration, share, time } from "../model/units";
 import { checkAnswer, type AnswerName, type Answers } from "./answers";
 import { Refused, type Source } from "./ask";
 import { array, boolean, nullable, number, object, string, strings } from "./check";
 import { columns as columnsCheck, type Columns } from "./columns";
 import type { Detail } from "./detail";
+import type { Flame } from "./flame";
 import type { Found } from "./found";
 import type { Report } from "./report";
 import type { Timeline } from "./timeline";
@@ -22,7 +23,7 @@ import type { Trace } from "./trace";
 
 const OPEN = "open the recording with silt view FILE";
 const SOURCE = "source?what=";
-const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "temporary", "growth"];
+const METRICS: readonly string[] = ["peak", "end", "allocated", "count", "temporary", "growth", "cpu", "blocked"];
 
 /** What a detail may be about. */
 const DETAILS = ["site", "function", "module"] as const;
@@ -32,6 +33,7 @@ export interface FileData {
   /** Answers that could not be given when the file was written, and why. */
   readonly missing: ReadonlyMap<string, string>;
   readonly columns: Columns;
+  readonly weights: Weights;
   readonly for: WrittenFor;
 }
 
@@ -61,7 +63,8 @@ export async function readFileData(encoded: string): Promise<FileData> {
   const answers = data.answers as Record<string, unknown>;
   const wanted = writtenFor(data, "file");
   const missing = "missing" in data && typeof data.missing === "object" && data.missing !== null ? Object.entries(data.missing) : [];
-  return { answers, missing: new Map(missing.map(([name, why]) => [name, String(why)])), columns: columnsCheck(answers["columns"], "columns"), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
+  const columns = columnsCheck(answers["columns"], "columns");
+  return { answers, missing: new Map(missing.map(([name, why]) => [name, String(why)])), columns, weights: weightsOf(columns, !checkAnswer("trace", answers["trace"]).time?.is_all), for: { ...wanted, fixed: wanted.fixed.map(([key = "", value = ""]) => [key, value] as const) } };
 }
 
 interface Asked {
@@ -72,6 +75,8 @@ interface Asked {
   /** The window the file was written for. */
   readonly isItsWindow: boolean;
   readonly metric: Metric;
+  /** Those that have the metric. */
+  readonly columns: Columns;
 }
 
 const SECONDS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, m: 60, min: 60, h: 3600, "": 1 };
@@ -101,16 +106,27 @@ function understand(name: AnswerName, keys: Keys, data: FileData): Asked {
   const filter = keys.find(([key]) => isFilter(key) && !(name === "detail" && (DETAILS as readonly string[]).includes(key)));
   if (filter) throw new Refused(`this file cannot filter by ${filter[0]}`, `${OPEN}, or remove the filter`, filter[0]);
   const metrics = checkAnswer("trace", data.answers["trace"]).metrics;
-  const by = of.get("by") ?? (of.has("at") || !metrics.includes("peak") ? "end" : "peak");
-  if (isTimeMetric(by)) throw new Refused("this file holds blocks, and not where the time went", OPEN, "by");
+  const by = of.get("by") ?? (isOfTime(data) ? "cpu" : of.has("at") || !metrics.includes("peak") ? "end" : "peak");
   if (by === "mapped") throw new Refused("this file holds blocks, not mappings", OPEN, "by");
   if (!METRICS.includes(by)) throw new Refused(`'${by}' is not a metric`, METRICS.join(", "), "by");
+  const columns = columnsBy(data.weights, by as Metric);
+  if (!columns) throw new Refused(withoutTime(data), OPEN, "by");
   const end = timeOf(of.get("at"), data) ?? timeOf(of.get("to"), data);
   const [from, to] = snap(data.columns, timeOf(of.get("from"), data), end);
   const [itsFrom, itsTo] = snap(data.columns, data.for.from_s, data.for.to_s);
   return {
-    of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, isItsWindow: from === itsFrom && to === itsTo, metric: by as Metric,
+    of, from, to, isWhole: from === 0 && to === data.columns.edges_s.length - 1, isItsWindow: from === itsFrom && to === itsTo, metric: by as Metric, columns,
   };
+}
+
+/** There is no memory in the recording. */
+function isOfTime(data: FileData): boolean {
+  return !data.weights.hasMemory;
+}
+
+function withoutTime(data: FileData): string {
+  const why = data.columns.without_time?.split(": ")[0];
+  return `this file does not have where the time went${why ? `: ${why}` : ""}`;
 }
 
 function fixedValue(data: FileData, key: string): string | undefined {
@@ -143,10 +159,10 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "source") return sourceFrom(data, keys);
   if (name === "bill" || name === "heap") return momentFrom(data, name, keys);
   const asked = understand(name, keys, data);
-  const c = data.columns;
+  const c = asked.columns;
   switch (name) {
     case "flame": {
-      const stored = checkAnswer("flame", data.answers["flame"]);
+      const stored = storedFlame(data, asked.metric);
       const isReversed = asked.of.has("reverse");
       const isFull = asked.of.has("full");
       const byLine = asked.of.has("lines");
@@ -156,10 +172,10 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "table": {
       const by = asked.of.get("group-by") ?? "site";
       if (!(FILE_GROUPS as readonly string[]).includes(by)) throw new Refused(`this file cannot group by ${by}`, OPEN, "group-by");
-      return tableFrom(c, { ...asked, groupBy: by as FileGroup, rows: Number(asked.of.get("rows") ?? 1000), sparks: Number(asked.of.get("sparks") ?? 0) });
+      return tableFrom(data.weights, { ...asked, groupBy: by as FileGroup, rows: Number(asked.of.get("rows") ?? 1000), sparks: Number(asked.of.get("sparks") ?? 0) });
     }
     case "found": return foundFrom(c, asked);
-    case "shaped": return shapedFrom(data, asked);
+    case "shaped": return shapedFrom(asked);
     case "report": return reportFrom(data, asked);
     case "timeline": return timelineFrom(data, asked);
     case "detail": return detailFrom(data, asked);
@@ -174,6 +190,14 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
       if (!asked.isItsWindow) throw new Refused(`this file has the blocks and threads of ${itsWindow(data)} only`, `choose it, or ${OPEN}`);
       return data.answers[name] ?? refuseMissing(data, name);
   }
+}
+
+/** The picture of the whole by this metric, or by one of the same weight. */
+function storedFlame(data: FileData, metric: Metric): Flame {
+  const own = checkAnswer("flame", data.answers["flame"]);
+  if (own.metric === metric || (!isTimeMetric(metric) && !isTimeMetric(own.metric))) return own;
+  const other = data.answers[`flame?by=${isTimeMetric(metric) ? metric : "peak"}`];
+  return other === undefined ? own : checkAnswer("flame", other);
 }
 
 /** Of resident memory the file has one moment: the one it was written for. The view says which. */
@@ -194,17 +218,23 @@ function refuseMissing(data: FileData, name: string): never {
 /** With what was left out of the file, for the header. */
 function traceFrom(data: FileData): Trace {
   const trace = checkAnswer("trace", data.answers["trace"]);
-  const c = data.columns;
+  const c = data.columns, { cpu, blocked } = data.weights;
   const limits = [...trace.limits];
-  if (c.smaller_paths > 0) {
-    const live = figuresIn(c, 0, c.edges_s.length - 1).peak_bytes;
-    const whole = live.reduce((a, b) => a + b, 0);
-    limits.push(`This file has the ${count(c.paths.length)} largest call paths. ${count(c.smaller_paths)} smaller ones, ${share(live[c.paths.length] ?? 0, whole)} of the peak, are in one row: ${OPEN} to see each.`);
-  }
+  const live = figuresIn(c, 0, c.edges_s.length - 1).peak_bytes;
+  sayFewer(limits, c, live, "peak");
+  if (cpu) sayFewer(limits, cpu, figuresIn(cpu, 0, cpu.edges_s.length - 1).allocated_bytes, "CPU time");
+  if (blocked) sayFewer(limits, blocked, figuresIn(blocked, 0, blocked.edges_s.length - 1).allocated_bytes, "time blocked");
   for (const [name, words] of Object.entries(MISSING_WORDS))
     if (data.missing.has(name)) limits.push(`This file does not have ${words}: ${data.missing.get(name)}.`);
-  if (trace.time) limits.push(`This file has memory alone, and not where the time went: ${OPEN} to see that.`);
+  if (!trace.time || cpu) return { ...trace, limits };
+  limits.push(`${withoutTime(data).replace(/^t/, "T")}. To see it, ${OPEN}.`);
   return { ...trace, limits, time: null, metrics: trace.metrics.filter((metric) => !isTimeMetric(metric)) };
+}
+
+function sayFewer(limits: string[], c: Columns, values: Float64Array, whole: string): void {
+  if (c.smaller_paths === 0) return;
+  const all = values.reduce((a, b) => a + b, 0);
+  limits.push(`This file has the ${count(c.paths.length)} largest call paths${whole === "peak" ? "" : ` by ${whole}`}. ${count(c.smaller_paths)} smaller ones, ${share(values[c.paths.length] ?? 0, all)} of the ${whole}, are in one row: ${OPEN} to see each.`);
 }
 
 /** Of the smaller call paths, which are one row, nothing is known. */
@@ -228,9 +258,9 @@ function foundFrom(c: Columns, asked: Asked): Found {
   return found;
 }
 
-function shapedFrom(data: FileData, asked: Asked): unknown {
+function shapedFrom(asked: Asked): unknown {
   for (const shape of ["tree", "bottom-up", "callers", "callees"] as const)
-    if (asked.of.has(shape)) return treeAnswer(data.columns, { ...asked, shape, function: asked.of.get(shape) ?? "" });
+    if (asked.of.has(shape)) return treeAnswer(asked.columns, { ...asked, shape, function: asked.of.get(shape) ?? "" });
   if (asked.of.has("blocks")) throw new Refused("single blocks are not in this file", OPEN);
   throw new Refused("this file cannot answer that", OPEN);
 }
@@ -257,12 +287,13 @@ function differenceFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
 function reportFrom(data: FileData, asked: Asked): Report {
   const whole = checkAnswer("report", data.answers["report"]);
   if (asked.isItsWindow) return whole;
-  const c = data.columns;
+  const c = asked.columns;
   const f = figuresIn(c, asked.from, asked.to);
   const resident = timelineFrom(data, asked).rss_bytes.filter((value) => value !== null);
-  const totals = {
-    ...whole.totals, ...totalsIn(c, asked.from, asked.to), sites: Number.NaN, reallocations: f.reallocations.reduce((a, b) => a + b, 0),
-    peak_rss_bytes: Math.max(0, ...resident),
+  const peak_rss_bytes = resident.length > 0 ? Math.max(0, ...resident) : isOfTime(data) ? Number.NaN : 0;
+  const memory = figuresIn(data.columns, asked.from, asked.to);
+  const totals = isOfTime(data) ? { ...whole.totals, sites: Number.NaN, threads: Number.NaN, peak_rss_bytes } : {
+    ...whole.totals, ...totalsIn(data.columns, asked.from, asked.to), sites: Number.NaN, reallocations: memory.reallocations.reduce((a, b) => a + b, 0), peak_rss_bytes,
   };
   const largest = c.paths
     .map((_, path) => path)
@@ -270,18 +301,26 @@ function reportFrom(data: FileData, asked: Asked): Report {
     .slice(0, 20);
   return {
     ...whole, totals, window: { from_s: c.edges_s[asked.from], to_s: c.edges_s[asked.to] },
-    headline: `This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`,
-    post_mortem: null, findings: [], sizes: null, lifetimes: null,
+    headline: [...(isOfTime(data) ? [] : [`This window peaks at ${amount(totals.peak_live_bytes, "bytes")} and ends with ${amount(totals.end_live_bytes, "bytes")} live.`]), ...timeWords(data, asked)].join(" "),
+    post_mortem: null, findings: null, sizes: null, lifetimes: null,
     notes: [...whole.notes, `Findings are about ${itsWindow(data)}: choose it to see them.`],
     top: [{
       metric: asked.metric,
-      sites: largest.map((path) => ({
+      sites: isTimeMetric(asked.metric) ? [] : largest.map((path) => ({
         site: c.paths[path],
         bytes: isCount(asked.metric) ? f.allocated_bytes[path] : valueOf(figuresOf(f, path), asked.metric),
         blocks: f.peak_blocks[path], allocations: f.count[path], stack: stackOf(c, path),
       })),
     }],
   };
+}
+
+/** What threads ran and waited in a window. */
+function timeWords(data: FileData, asked: Asked): readonly string[] {
+  const { cpu, blocked } = data.weights;
+  if (!cpu || !blocked) return [];
+  const spent = (c: Columns): string => time(c.totals.bytes_allocated.slice(asked.from, asked.to).reduce((a, b) => a + b, 0));
+  return [`In this window threads used ${spent(cpu)} of CPU time and waited for ${spent(blocked)}.`];
 }
 
 function stackOf(c: Columns, path: number): NonNullable<Detail["stack"]> {
@@ -312,8 +351,8 @@ function timelineFrom(data: FileData, asked: Asked): Timeline {
   };
 }
 
-/** The paths a detail is about: one of them, or those through a function or a module. */
-function pathsOf(c: Columns, of: ReadonlyMap<string, string>): readonly number[] {
+/** The paths a detail is about: one of them, or those through a function or a module; none where these have another weight alone. */
+function pathsOf(data: FileData, c: Columns, of: ReadonlyMap<string, string>): readonly number[] {
   const every = c.paths.map((_, path) => path);
   const site = of.get("site");
   if (site !== undefined) {
@@ -323,31 +362,68 @@ function pathsOf(c: Columns, of: ReadonlyMap<string, string>): readonly number[]
     return every.filter((path) => path === one || pathKey(c, path) === shown);
   }
   const name = plainText(of.get("function") ?? ""), module = plainText(of.get("module") ?? "");
-  const isIn = (frame: number): boolean => (name !== "" ? isFunction(c, frame, name) : c.names[c.frames.module[frame]] === module);
-  const found = every.filter((path) => allFrames(c, path).some(isIn));
+  const found = pathsThrough(c, of);
+  if (found.length === 0 && [data.weights.cpu, data.weights.blocked, data.weights.memory].some((other) => other && pathsThrough(other, of).length > 0)) return [];
   if (found.length === 0) throw new Refused(`${name || module || "this"} is not among the call paths in the file`, OPEN);
   return found;
 }
 
+/** Those through a function or a module. */
+function pathsThrough(c: Columns, of: ReadonlyMap<string, string>): readonly number[] {
+  const name = plainText(of.get("function") ?? ""), module = plainText(of.get("module") ?? "");
+  const isIn = (frame: number): boolean => (name !== "" ? isFunction(c, frame, name) : c.names[c.frames.module[frame]] === module);
+  return c.paths.map((_, path) => path).filter((path) => allFrames(c, path).some(isIn));
+}
+
 function detailFrom(data: FileData, asked: Asked): Detail {
-  const c = data.columns;
-  const paths = pathsOf(c, asked.of);
+  const c = asked.columns;
+  const paths = pathsOf(data, c, asked.of);
   const f = figuresIn(c, asked.from, asked.to);
   const value = (path: number): number => valueOf(figuresOf(f, path), asked.metric);
   const sum = (list: Float64Array): number => paths.reduce((all, path) => all + list[path], 0);
-  const largest = paths.reduce((a, b) => (value(b) > value(a) ? b : a));
-  const live = liveOver(c, new Set(paths));
-  const unit = isCount(asked.metric) ? "count" : "bytes";
+  const largest = paths.reduce<number | null>((a, b) => (a === null || value(b) > value(a) ? b : a), null);
+  const isTime = isTimeMetric(asked.metric);
   return {
-    schema: "silt.detail/1", sentence: `${amount(paths.reduce((all, path) => all + value(path), 0), unit)} ${metricWords(asked.metric)}.`,
+    schema: "silt.detail/1", sentence: sentenceOf(c, asked, paths.reduce((all, path) => all + value(path), 0)),
     totals: {
       allocations: sum(f.count), bytes_allocated: sum(f.allocated_bytes), temporary_allocations: sum(f.temporary),
       peak_live_bytes: sum(f.peak_bytes), peak_live_blocks: sum(f.peak_blocks), end_live_bytes: sum(f.end_bytes), end_live_blocks: sum(f.end_blocks),
     },
-    site: c.paths[largest], unfiltered: undefined, stack: stackOf(c, largest), requester: requesterOf(c, largest), stacks_in_all: paths.length,
-    history: { at_s: c.edges_s.slice(asked.from + 1, asked.to + 1), live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) },
-    sizes: null, lifetimes: null, threads: null, blocks: null, without: null, both: null, metric: asked.metric,
-    unknown: [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
+    site: largest === null ? 0 : c.paths[largest], unfiltered: undefined, stack: largest === null ? null : stackOf(c, largest), requester: largest === null ? null : requesterOf(c, largest),
+    stacks_in_all: paths.length, history: paths.length > 0 ? historyOf(c, asked, paths) : null,
+    sizes: null, lifetimes: null, threads: null, blocks: null, without: null, both: bothOf(data, asked), metric: asked.metric,
+    unknown: isTime ? [] : [`sizes, lifetimes, threads and single blocks are not in this file: ${OPEN}`],
+  };
+}
+
+/** "1.5 s of CPU time (75 %)." */
+function sentenceOf(c: Columns, asked: Asked, value: number): string {
+  if (!isTimeMetric(asked.metric)) return `${amount(value, unitOf(asked.metric))} ${metricWords(asked.metric)}.`;
+  const all = c.totals.bytes_allocated.slice(asked.from, asked.to).reduce((a, b) => a + b, 0);
+  return `${time(value)} ${asked.metric === "cpu" ? "of CPU time" : "blocked"}${all > 0 ? ` (${share(value, all)})` : ""}.`;
+}
+
+/** A wait is told when it is over, so that when it passed is not known. */
+function historyOf(c: Columns, asked: Asked, paths: readonly number[]): Detail["history"] {
+  if (asked.metric === "blocked") return null;
+  const at_s = c.edges_s.slice(asked.from + 1, asked.to + 1);
+  if (asked.metric === "cpu") return { at_s, live_bytes: spentOver(c, new Set(paths)).slice(asked.from, asked.to), live_blocks: null };
+  const live = liveOver(c, new Set(paths));
+  return { at_s, live_bytes: live.bytes.slice(asked.from, asked.to), live_blocks: live.blocks.slice(asked.from, asked.to) };
+}
+
+/** How long the code ran and waited, and how much it allocated; a call path is of one weight. */
+function bothOf(data: FileData, asked: Asked): Detail["both"] {
+  const { memory, cpu, blocked } = data.weights;
+  if (!cpu || !blocked || asked.of.has("site")) return null;
+  const sum = (c: Columns, name: "allocated_bytes" | "count"): number => {
+    const list = figuresIn(c, asked.from, asked.to)[name];
+    return pathsThrough(c, asked.of).reduce((all, path) => all + list[path], 0);
+  };
+  const all = cpu.totals.bytes_allocated.slice(asked.from, asked.to).reduce((a, b) => a + b, 0);
+  return {
+    cpu_s: sum(cpu, "allocated_bytes") / 1e9, all_cpu_s: all / 1e9, blocked_s: sum(blocked, "allocated_bytes") / 1e9,
+    allocations: isOfTime(data) ? null : sum(memory, "count"), bytes_allocated: isOfTime(data) ? null : sum(memory, "allocated_bytes"),
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Adds the columns of a file up to what a window holds: src/answer/columns.h has the rules, and a test of the server compares both.
-import type { Columns } from "../api/columns";
+import type { Columns, TimeCells } from "../api/columns";
 
 /** What happens in a window, of one call path or of several together: all of it adds up. */
 export const FIGURES = [
@@ -94,7 +94,63 @@ export function figuresIn(c: Columns, from: number, to: number): WindowFigures {
   return f;
 }
 
-export type Metric = "peak" | "end" | "allocated" | "count" | "temporary" | "growth";
+// ---- time ----------------------------------------------------------------------------------------
+
+/** What a file knows by weight: memory and, where it was recorded, time. */
+export interface Weights {
+  readonly memory: Columns;
+  readonly cpu: Columns | null;
+  readonly blocked: Columns | null;
+  /** Not of a recording of time alone: its memory is nothing that anybody looked at. */
+  readonly hasMemory: boolean;
+}
+
+/** Time is an allocation of nanoseconds that nobody frees, samples are how many: as in src/query/spent_time.h. */
+function timeColumns(c: Columns, of: TimeCells): Columns {
+  const none = of.cells.path.map(() => 0), nothing = of.totals.samples.map(() => 0);
+  return {
+    ...c, paths: of.paths, smaller_paths: of.smaller_paths, exact: of.exact, path_frames: of.path_frames, unknown: [], time: null,
+    totals: {
+      allocations: of.totals.samples, frees: nothing, bytes_allocated: of.totals.time_ns, temporary_allocations: nothing, peak_live_bytes: nothing, peak_live_blocks: nothing,
+      peak_at_s: nothing, end_live_bytes: nothing, end_live_blocks: nothing,
+    },
+    cells: {
+      path: of.cells.path, column: of.cells.column, count: of.cells.samples, allocated_bytes: of.cells.time_ns, frees: none, bytes_freed: none, temporary: none, reallocations: none,
+      peak_bytes: none, peak_blocks: none, end_bytes: none, end_blocks: none,
+    },
+  };
+}
+
+export function weightsOf(c: Columns, hasMemory = true): Weights {
+  return { hasMemory, memory: c, cpu: c.time ? timeColumns(c, c.time.cpu) : null, blocked: c.time ? timeColumns(c, c.time.blocked) : null };
+}
+
+/** The columns that have a metric; null: the file does not. */
+export function columnsBy(w: Weights, m: Metric): Columns | null {
+  return m === "cpu" ? w.cpu : m === "blocked" ? w.blocked : w.memory;
+}
+
+/** The standard error of what some paths took: samples are independent of each other. */
+export function errorOver(of: TimeCells, from: number, to: number): (paths: readonly number[]) => number {
+  const squares = new Float64Array(of.paths.length + 1);
+  const x = of.cells;
+  x.path.forEach((path, i) => {
+    if (x.column[i]! >= from && x.column[i]! < to) squares[path] += x.error_ns[i]! ** 2;
+  });
+  return (paths) => Math.sqrt(paths.reduce((sum, path) => sum + squares[path]!, 0));
+}
+
+/** What some paths took in each column. */
+export function spentOver(c: Columns, paths: ReadonlySet<number>): readonly number[] {
+  const spent = new Array<number>(c.edges_s.length - 1).fill(0);
+  const x = c.cells;
+  x.path.forEach((path, i) => {
+    if (paths.has(path)) spent[x.column[i]!] += x.allocated_bytes[i]!;
+  });
+  return spent;
+}
+
+export type Metric = "peak" | "end" | "allocated" | "count" | "temporary" | "growth" | "cpu" | "blocked";
 export const isCount = (m: Metric): boolean => m === "count" || m === "temporary";
 
 /** What figures have of a metric. */
@@ -102,7 +158,9 @@ export function valueOf(f: FigureSet, m: Metric): number {
   switch (m) {
     case "peak": return f.peak_bytes;
     case "end": return f.end_bytes;
-    case "allocated": return f.allocated_bytes;
+    case "allocated":
+    case "cpu":
+    case "blocked": return f.allocated_bytes;
     case "count": return f.count;
     case "temporary": return f.temporary;
     case "growth": return f.end_bytes - f.begin_bytes;
@@ -114,7 +172,9 @@ export function besideOf(f: FigureSet, m: Metric): number {
   switch (m) {
     case "peak": return f.peak_blocks;
     case "end": return f.end_blocks;
-    case "allocated": return f.count;
+    case "allocated":
+    case "cpu":
+    case "blocked": return f.count;
     case "count": return f.allocated_bytes;
     // Sizes are known of all of a path's allocations together.
     case "temporary": return f.count > 0 ? Math.round((f.allocated_bytes * f.temporary) / f.count) : 0;

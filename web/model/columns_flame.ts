@@ -23,7 +23,7 @@ export function huesOf(whole: Flame): ReadonlyMap<string, number> {
 
 const STATES: Readonly<Record<Metric, string>> = {
   peak: "live at the peak", end: "live at the end", allocated: "allocated", count: "allocations", temporary: "temporary allocations",
-  growth: "growth",
+  growth: "growth", cpu: "of CPU time", blocked: "blocked",
 };
 
 export interface FlameWish {

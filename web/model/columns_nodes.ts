@@ -2,8 +2,9 @@
 // The nodes of silt.tree/1 out of the columns of a file.
 import type { Columns } from "../api/columns";
 import type { Figures } from "../api/common";
-import { functionText, figuresIn, valueOf, type FigureSet, type Metric } from "./columns";
+import { functionText, figuresIn, noFigures, valueOf, type FigureSet, type Metric } from "./columns";
 import { SMALLER, treeOf, type TreeNode } from "./columns_tree";
+import { isTimeMetric } from "./metric";
 
 export interface NodesWish {
   readonly metric: Metric;
@@ -16,8 +17,9 @@ export interface NodesWish {
 
 const KINDS = { tree: "top-down", "bottom-up": "bottom-up", callers: "callers", callees: "callees" } as const;
 
-/** As the report has them. */
+/** As the report has them: time is never told as bytes. */
 export function reportFigures(f: FigureSet, metric: Metric): Figures {
+  if (isTimeMetric(metric)) return { ...reportFigures(noFigures(), "peak"), value: valueOf(f, metric) };
   return {
     value: valueOf(f, metric), allocations: f.count, bytes_allocated: f.allocated_bytes, frees: f.frees, bytes_freed: f.bytes_freed,
     temporary_allocations: f.temporary, reallocations: f.reallocations, peak_live_bytes: f.peak_bytes, peak_live_blocks: f.peak_blocks,

@@ -2,7 +2,8 @@
 // The rows of a table of groups out of the columns of a file, in the shape of the server's answer.
 import type { Columns } from "../api/columns";
 import type { Table } from "../api/table";
-import { figuresIn, functionKey, functionText, isUnknown, liveOver, pathKey, shownFrames, totalsIn, type FigureName, type Metric, type WindowFigures } from "./columns";
+import { columnsBy, errorOver, figuresIn, functionKey, functionText, isUnknown, liveOver, pathKey, shownFrames, spentOver, totalsIn, type FigureName, type Metric, type Weights, type WindowFigures } from "./columns";
+import { isTimeMetric } from "./metric";
 import { exactly } from "./pick";
 import { baseName, place } from "./spread";
 
@@ -10,6 +11,7 @@ export const FILE_GROUPS = ["site", "function", "module", "line", "crate", "comp
 export type FileGroup = (typeof FILE_GROUPS)[number];
 
 interface Row {
+  readonly key: string; // the same in all weights, which share their frames
   frame: number; // -1: the smaller call paths
   readonly paths: number[];
   readonly totalPaths: number[]; // with the group anywhere on them
@@ -26,16 +28,16 @@ function keyOf(c: Columns, frame: number, by: FileGroup): string {
   }
 }
 
-/** The frame whose row a path belongs to: the code that asked; of components the first that does not leave its memory to its caller. */
-function ownerOf(c: Columns, frames: readonly number[], by: FileGroup): number {
-  return (by === "component" ? frames.find((frame) => !c.frames.passes_on[frame]) : undefined) ?? frames[0];
+/** The frame whose row a path belongs to: the code that asked; of components the first that does not leave its memory to its caller. Time is where it went. */
+function ownerOf(c: Columns, frames: readonly number[], by: FileGroup, isTime: boolean): number {
+  return (by === "component" && !isTime ? frames.find((frame) => !c.frames.passes_on[frame]) : undefined) ?? frames[0];
 }
 
-function group(c: Columns, by: FileGroup): Row[] {
+function group(c: Columns, by: FileGroup, isTime: boolean): Row[] {
   const rows = new Map<string, Row>();
   const row = (key: string, frame: number): Row => {
     let found = rows.get(key);
-    if (!found) rows.set(key, (found = { frame, paths: [], totalPaths: [] }));
+    if (!found) rows.set(key, (found = { key, frame, paths: [], totalPaths: [] }));
     return found;
   };
   for (let path = 0; path < c.paths.length; path++) {
@@ -45,10 +47,10 @@ function group(c: Columns, by: FileGroup): Row[] {
       continue;
     }
     if (by === "site") {
-      row(pathKey(c, path), frames[0]).paths.push(path);
+      row(isTime ? String(path) : pathKey(c, path), frames[0]).paths.push(path); // of time those that are shown alike are one already
       continue;
     }
-    const owner = ownerOf(c, frames, by);
+    const owner = ownerOf(c, frames, by, isTime);
     const own = keyOf(c, owner, by);
     row(own, owner).paths.push(path);
     const seen = new Set<string>();
@@ -69,7 +71,9 @@ function rowValue(f: WindowFigures, paths: readonly number[], m: Metric): number
   switch (m) {
     case "peak": return sum(f.peak_bytes, paths);
     case "end": return sum(f.end_bytes, paths);
-    case "allocated": return sum(f.allocated_bytes, paths);
+    case "allocated":
+    case "cpu":
+    case "blocked": return sum(f.allocated_bytes, paths);
     case "count": return sum(f.count, paths);
     case "temporary": return sum(f.temporary, paths);
     case "growth": return sum(f.end_bytes, paths) - sum(f.begin_bytes, paths);
@@ -85,16 +89,55 @@ export interface TableWish {
   readonly sparks: number;
 }
 
-export function tableFrom(c: Columns, wish: TableWish): Table {
-  const f = figuresIn(c, wish.from, wish.to);
-  const all = group(c, wish.groupBy)
+/** What has one weight, by the key of its row. */
+interface Weighed {
+  readonly c: Columns;
+  readonly f: WindowFigures;
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
+function weigh(c: Columns, wish: TableWish, isTime: boolean): Weighed {
+  return { c, f: figuresIn(c, wish.from, wish.to), rows: new Map(group(c, wish.groupBy, isTime).map((row) => [row.key, row])) };
+}
+
+/** Those that have any of it in the window, by what they or their callees have. */
+function busyRows(of: Weighed): Row[] {
+  const total = (row: Row): number => sum(of.f.allocated_bytes, row.totalPaths.length > 0 ? row.totalPaths : row.paths);
+  return [...of.rows.values()].filter((row) => total(row) > 0).sort((a, b) => sum(of.f.allocated_bytes, b.paths) - sum(of.f.allocated_bytes, a.paths) || total(b) - total(a) || a.frame - b.frame);
+}
+
+const SMALLER = "smaller"; // of each weight other call paths
+
+export function tableFrom(w: Weights, wish: TableWish): Table {
+  const isTime = isTimeMetric(wish.metric);
+  const c = columnsBy(w, wish.metric) ?? w.memory;
+  const own = weigh(c, wish, isTime);
+  // Call paths are of one weight; all else stands beside each other.
+  const beside = (of: Columns | null, isOfTime: boolean): Weighed | null => (of === null ? null : of === c ? own : wish.groupBy === "site" || !w.cpu ? null : weigh(of, wish, isOfTime));
+  const memory = beside(w.hasMemory ? w.memory : null, false), cpu = beside(w.cpu, true), blocked = beside(w.blocked, true);
+  const f = own.f;
+  const sorted = isTime ? busyRows(own) : [...own.rows.values()]
     .map((row) => ({ row, value: rowValue(f, row.paths, wish.metric) }))
-    .sort((a, b) => b.value - a.value || a.row.frame - b.row.frame);
-  const rows = all.slice(0, wish.rows).map(({ row }) => row);
+    .sort((a, b) => b.value - a.value || a.row.frame - b.row.frame)
+    .map(({ row }) => row);
+  const all = [...sorted];
+  const known = new Set(sorted.map((row) => row.key));
+  for (const of of [memory, cpu, blocked]) {
+    if (of === null || of === own) continue;
+    for (const row of busyRows(of)) {
+      if (known.has(row.key)) continue;
+      known.add(row.key);
+      all.push(row);
+    }
+  }
+  const rows = all.slice(0, wish.rows);
   const names = [...c.names];
   const text = (value: string): number => names.push(value) - 1;
   const empty = text("");
   const smaller = text("smaller call paths");
+  const isSmaller = (row: Row): boolean => row.key === SMALLER;
+  const ownPaths = (row: Row): readonly number[] => own.rows.get(row.key)?.paths ?? [];
+  const siteOf = (row: Row): number => (row.frame < 0 ? 0 : (c.paths[ownPaths(row)[0] ?? -1] ?? 0));
   const keyText = (row: Row): number => {
     if (row.frame < 0) return empty;
     switch (wish.groupBy) {
@@ -105,7 +148,7 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     }
   };
   const labelOf = (row: Row): number => {
-    if (row.frame < 0) return row.paths[0] === c.paths.length ? smaller : text("(no stack)");
+    if (row.frame < 0) return isSmaller(row) ? smaller : text("(no stack)");
     const f = c.frames;
     switch (wish.groupBy) {
       case "component": return c.names[f.component[row.frame]] === "" ? text("(unknown)") : f.component[row.frame];
@@ -116,27 +159,37 @@ export function tableFrom(c: Columns, wish: TableWish): Table {
     }
   };
   const functionOf = (row: Row): number => (row.frame < 0 ? empty : text(functionText(c, row.frame)));
-  const column = (name: FigureName): readonly number[] | null => (isUnknown(c, name) ? null : rows.map((row) => sum(f[name], row.paths)));
+  const hasTotals = wish.groupBy !== "site";
+  const column = (of: Weighed | null, name: FigureName): readonly number[] | null => (of === null || isUnknown(of.c, name) ? null : rows.map((row) => sum(of.f[name], of.rows.get(row.key)?.paths ?? [])));
+  const total = (of: Weighed | null, name: FigureName): readonly number[] | null =>
+    of === null || !hasTotals || isUnknown(of.c, name) ? null : rows.map((row) => sum(of.f[name], of.rows.get(row.key)?.totalPaths ?? []));
   const filterKey = { site: "site", function: "function", module: "module", line: null, crate: null, component: null }[wish.groupBy];
   const at = c.edges_s.slice(wish.from + 1, wish.to + 1);
+  const errorOf = wish.metric === "cpu" && w.memory.time ? errorOver(w.memory.time.cpu, wish.from, wish.to) : null;
+  const end = memory && column(memory, "end_bytes"), begin = memory && column(memory, "begin_bytes");
+  // A wait is told when it is over: by column it would seem to have passed in the last.
+  const sparkOf = (row: Row): readonly number[] => (isTime ? spentOver(c, new Set(ownPaths(row))) : liveOver(c, new Set(ownPaths(row))).bytes).slice(wish.from, wish.to);
+  const sparks = wish.metric === "blocked" ? [] : sorted.slice(0, Math.min(wish.sparks, rows.length));
   return {
-    schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows_with_value: undefined, rows: rows.length, metric: wish.metric, whole: undefined,
-    totals: totalsIn(c, wish.from, wish.to), names,
+    schema: "silt.table/1", group_by: wish.groupBy, filter_key: filterKey, rows_in_all: all.length, rows_with_value: undefined, rows: rows.length, metric: wish.metric,
+    whole: isTime ? c.totals.bytes_allocated.slice(wish.from, wish.to).reduce((a, b) => a + b, 0) : undefined,
+    totals: totalsIn(w.memory, wish.from, wish.to), names,
     label: rows.map(labelOf),
     function: rows.map(functionOf),
     file: rows.map((row) => (row.frame < 0 ? empty : c.frames.file[row.frame])),
     line: rows.map((row) => (row.frame < 0 ? 0 : c.frames.line[row.frame])),
     module: rows.map((row) => (row.frame < 0 ? empty : c.frames.module[row.frame])),
-    site: rows.map((row) => (row.frame < 0 || row.paths.length === 0 ? 0 : c.paths[row.paths[0]])),
+    site: rows.map(siteOf),
     key: rows.map(keyText),
-    call_paths: rows.map((row) => (row.paths[0] === c.paths.length ? c.smaller_paths : row.paths.length)),
-    peak_bytes: column("peak_bytes"), peak_blocks: column("peak_blocks"), end_bytes: column("end_bytes"), end_blocks: column("end_blocks"),
-    allocated_bytes: column("allocated_bytes"), count: column("count"), temporary: column("temporary"),
-    growth_bytes: rows.map((row) => sum(f.end_bytes, row.paths) - sum(f.begin_bytes, row.paths)),
-    total_peak_bytes: wish.groupBy === "site" || isUnknown(c, "peak_bytes") ? null : rows.map((row) => sum(f.peak_bytes, row.totalPaths)),
-    cpu_ns: null, cpu_samples: null, blocked_ns: null, total_cpu_ns: null, total_blocked_ns: null, total_count: null, total_allocated_bytes: null,
-    error: null,
+    call_paths: rows.map((row) => (isSmaller(row) ? [own, memory, cpu, blocked].find((of) => of?.rows.has(SMALLER))?.c.smaller_paths ?? 0 : row.paths.length)),
+    peak_bytes: column(memory, "peak_bytes"), peak_blocks: column(memory, "peak_blocks"), end_bytes: end, end_blocks: column(memory, "end_blocks"),
+    allocated_bytes: column(memory, "allocated_bytes"), count: column(memory, "count"), temporary: column(memory, "temporary"),
+    growth_bytes: end && begin && end.map((bytes, i) => bytes - begin[i]!),
+    total_peak_bytes: total(memory, "peak_bytes"), total_count: total(memory, "count"), total_allocated_bytes: total(memory, "allocated_bytes"),
+    cpu_ns: column(cpu, "allocated_bytes"), cpu_samples: column(cpu, "count"), blocked_ns: column(blocked, "allocated_bytes"),
+    total_cpu_ns: total(cpu, "allocated_bytes"), total_blocked_ns: total(blocked, "allocated_bytes"),
+    error: errorOf && rows.map((row) => errorOf(ownPaths(row))),
     spark_at_s: at,
-    spark_live_bytes: rows.slice(0, wish.sparks).map((row) => liveOver(c, new Set(row.paths)).bytes.slice(wish.from, wish.to)),
+    spark_live_bytes: sparks.map(sparkOf),
   };
 }

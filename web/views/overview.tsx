@@ -45,7 +45,7 @@ export function OverviewView({ state, ask }: ViewProps) {
           <Totals report={report} state={state} ask={ask} />
           <div class="overview-parts">
             <Largest of={largest} by={by} metric={metric} state={state} ask={ask} />
-            {ask.trace.time && !ask.trace.time.is_all && !ask.isFile && <Both state={state} ask={ask} />}
+            {ask.trace.time && !ask.trace.time.is_all && <Both state={state} ask={ask} />}
             {report.sizes && !ask.trace.time?.is_all && <SizesPart sizes={report.sizes} />}
             {report.lifetimes && !ask.trace.time?.is_all && <LifetimesPart lifetimes={report.lifetimes} />}
           </div>
@@ -134,7 +134,7 @@ function Card({ finding, state, ask }: ViewProps & { finding: Finding }) {
 
 /** Of the window: what threads ran and waited. */
 function useTimes({ state, ask }: ViewProps): readonly (readonly [value: string, name: string])[] {
-  const isAsked = ask.trace.time && !ask.isFile;
+  const isAsked = ask.trace.time !== null && ask.trace.time !== undefined;
   const keys = (by: string) => (isAsked ? question(state, { by, tree: true, depth: 1 }) : null);
   const cpu = useAnswer(ask, "shaped", keys("cpu")), blocked = useAnswer(ask, "shaped", keys("blocked"));
   return ([[cpu, "of CPU"], [blocked, "blocked"]] as const).flatMap(([of, name]) => {
