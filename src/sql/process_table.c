@@ -258,7 +258,7 @@ static void thread_column(struct sql_cursor *base, sqlite3_context *to, int colu
         case THREAD_NAME: sql_result_name(to, t->name); break;
         case THREAD_START_NS: sqlite3_result_int64(to, (int64_t)t->start.start_ns); break;
         default:
-                if (s->threads && (column != THREAD_FOREIGN_FREES || origin_knows_threads(s->view)))
+                if (s->threads && origin_knows_threads(s->view))
                         put_thread_figure(&s->threads[i], to, column);
         }
 }

@@ -21,6 +21,7 @@
 #include "sql/table.h"
 #include "sql/text_function.h"
 #include "trace/being_written.h"
+#include "trace/limit.h"
 
 /* Of SQLite's machine: some ten microseconds, or a hundred times as long where each makes a text of a megabyte. */
 enum { PROGRESS_STEPS = 1000 };
@@ -394,11 +395,34 @@ static void add_cut_off(struct str *to, const struct sql_space *s) {
         str_add(to, ".");
 }
 
+/* What the other tool did not know, and which events were lost, as the report tells it first. */
+static void add_limits(struct str *to, const struct sql_space *s) {
+        const struct trace_view *v = s->view;
+        struct trace_limit l;
+
+        for (size_t i = 0; i < v->n_notes; i++) {
+                size_t n;
+
+                if (!trace_limit_parse(v->notes[i].text, &l) ||
+                    (l.kind != LIMIT_IMPORTED && l.kind != LIMIT_LOST))
+                        continue;
+                n = strlen(l.text);
+                str_addf(to, "%s%s: %.*s.", to->n ? " " : "", s->trace.path,
+                         (int)(n && l.text[n - 1] == '.' ? n - 1 : n), l.text);
+        }
+        if (v->n_unwritten_events) {
+                str_addf(to, "%s%s: ", to->n ? " " : "", s->trace.path);
+                view_add_unwritten(v->n_unwritten_events, to);
+                str_add(to, ".");
+        }
+}
+
 static void add_doubts(struct str *to, const struct sql_space *s) {
         const char *damage;
 
         if (!s->trace.q)
                 return;
+        add_limits(to, s);
         damage = query_damage(s->trace.q);
         if (damage[0])
                 str_addf(to, "%s%s: %s.", to->n ? " " : "", s->trace.path, damage);

@@ -107,7 +107,7 @@ static int read_rates(struct timeline_cursor *t, const struct query_scope *scope
                               reterr);
         if (r >= 0 && !is_exact) {
                 make_whole(t->rates, t->n);
-                space->tells_shares = true;
+                space->tells_shares = !(space->view->meta.flags & TRACE_LACKS_TRAFFIC);
         }
         return r;
 }

@@ -320,9 +320,11 @@ def test_imported(t):
         assert ours["n"] > 0 and ours["allocations"] == totals["allocations"] and ours["end_live_bytes"] == totals["end_live_bytes"], (kind, ours, totals)
         ask(t, path, "SELECT count(*), max(live_bytes) FROM timeline")
         ask(t, path, "SELECT count(*) FROM memory")
-        if kind != "heaptrack":
-            assert ask(t, path, "SELECT count(allocations), count(foreign_frees) FROM threads") == [(0, 0)]
-        else:
+        got = command(t, "sql", "--json", path, "SELECT count(allocations), count(foreign_frees) FROM threads")
+        assert got["rows"] == [[0, 0]], got
+        (told,) = [limit["text"] for limit in report["limits"] if limit["kind"] == "imported"]
+        assert told in got["incomplete"] and told in command(t, "ask", path, "growing", "--json")["incomplete"], (told, got["incomplete"])
+        if kind == "heaptrack":
             assert ask(t, path, "SELECT count(by_realloc) FROM allocations") == [(0,)]
         assert "does not tell" in refused(t, path, "SELECT * FROM mappings")
         for table in ("sites", "window(0)"):
