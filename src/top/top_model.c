@@ -294,6 +294,19 @@ static void fill_tasks(struct model *m) {
         tasks_tell_newest(m->q, &m->names, m->process, &m->tasks);
 }
 
+/* Looks are taken about once a second at most; frames are drawn more often. */
+static void fill_brief(struct model *m) {
+        size_t n = query_n_bills(m->q);
+
+        if (n == m->n_bills && m->process == m->brief_process)
+                return;
+        m->n_bills = n;
+        m->brief_process = m->process;
+        bill_brief_done(&m->brief);
+        m->has_brief =
+                bill_brief_read(&m->brief, m->q, m->names.names, m->process, true);
+}
+
 int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
                struct err *reterr) {
         struct query_group_options o = {.by = ask->by, .metric = model_metric(ask->sort)};
@@ -325,6 +338,7 @@ int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
         }
         fill_processes(m);
         fill_tasks(m);
+        fill_brief(m);
         return 0;
 }
 
@@ -333,6 +347,9 @@ void model_done(struct model *m) {
         str_done(&m->tasks);
         m->tasks = (struct str){0};
         m->n_graphs = 0;
+        bill_brief_done(&m->brief);
+        m->has_brief = false;
+        m->n_bills = 0;
 }
 
 /* ---- names --------------------------------------------------------------------------------------- */
@@ -427,9 +444,21 @@ static void add_time(const struct model *m, struct str *to) {
                          m->hot.n ? m->hot.bytes : "");
 }
 
+static bool is_silent(const struct model *m) {
+        return m->now.silent_ns >= SILENCE_NS;
+}
+
+/* Blocks are less than half of what is resident: they are not what to speak of first. */
+static bool is_mostly_no_blocks(const struct model *m) {
+        return m->has_brief && m->brief.block_bytes < m->brief.resident_bytes / 2 &&
+               m->answer->totals.end_bytes < m->brief.resident_bytes / 2 && !m->now.is_over &&
+               !is_silent(m) && !m->filter.n && m->brief.largest.n;
+}
+
 static void add_state(const struct model *m, struct str *to) {
         const struct query_totals *t = &m->answer->totals;
-        double growth = (double)t->end_bytes - (double)t->begin_bytes;
+        double growth = (double)t->end_bytes - (double)t->begin_bytes,
+               allocs_per_s = model_per_s(m, (double)t->n_allocs); /* of what is shown, which may be filtered */
         struct unit_text rate, window;
         struct str name = {0};
         int pct = 0;
@@ -440,10 +469,10 @@ static void add_state(const struct model *m, struct str *to) {
                          window.s);
                 if (find_culprit(m, QUERY_GROWTH, growth, &name, &pct))
                         str_addf(to, ", %d %% of it by %s", pct, str_text(&name));
-        } else if (m->now.allocs_per_s >= 10000 &&
+        } else if (allocs_per_s >= 10000 &&
                    find_culprit(m, QUERY_COUNT, (double)t->n_allocs, &name, &pct)) {
-                str_addf(to, ", steady, and allocates %s times a second, %d %% of it in %s",
-                         unit_count(&rate, (uint64_t)m->now.allocs_per_s), pct, str_text(&name));
+                str_addf(to, ", steady%s allocates %s times a second, %d %% of it in %s",
+                         is_mostly_no_blocks(m) ? "; it" : ", and", unit_count(&rate, (uint64_t)allocs_per_s), pct, str_text(&name));
         } else if (find_culprit(m, QUERY_END, (double)t->end_bytes, &name, &pct)) {
                 str_addf(to, "; %d %% of it was allocated by %s", pct, str_text(&name));
         }
@@ -470,10 +499,6 @@ static void add_count(struct str *to, uint64_t n, const char *what) {
 
         if (n)
                 str_addf(to, " %s event%s %s.", unit_count(&t, n), n == 1 ? "" : "s", what);
-}
-
-static bool is_silent(const struct model *m) {
-        return m->now.silent_ns >= SILENCE_NS;
 }
 
 /* What silt did not see: said at once, and not below. */
@@ -511,6 +536,16 @@ static const char *held_word(const struct model *m) {
                 return is_silent(m) ? " held " : is_of_many(m) ? " hold " : " holds ";
         return query_view(m->q)->finished ? " is no longer recorded; in the end it held "
                                           : " is no longer recorded; when last seen it held ";
+}
+
+/* " has 201.9 MiB resident, of which 185.0 MiB were mapped by the program itself; its blocks hold " */
+static void add_resident(const struct model *m, struct str *to) {
+        bool is_many = is_of_many(m);
+        struct unit_text t;
+
+        str_addf(to, " %s %s resident, of which %s; %s blocks hold ", is_many ? "have" : "has",
+                 unit_bytes(&t, m->brief.resident_bytes), m->brief.largest.bytes,
+                 is_many ? "their" : "its");
 }
 
 /* Of a recording without memory. */
@@ -552,7 +587,10 @@ void model_add_sentence(const struct model *m, struct str *to) {
                 add_doubts(m, to);
                 return;
         }
-        str_add(to, held_word(m));
+        if (is_mostly_no_blocks(m))
+                add_resident(m, to);
+        else
+                str_add(to, held_word(m));
         if (m->sample_bytes && !held)
                 str_add(to, "next to nothing (no sample is live)");
         else

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "bill/bill_brief.h"
 #include "live/follower.h"
 #include "show/frame.h"
 #include "top/timeline_past.h"
@@ -58,6 +59,11 @@ struct model {
         /* What tasks did in the newest graph; "" none. Read when there is another graph, and kept from frame to frame */
         struct str tasks;
         size_t n_graphs;
+        /* What was resident at the newest look at that, kept likewise; has_brief: there was one */
+        struct bill_brief brief;
+        bool has_brief;
+        size_t n_bills;
+        uint32_t brief_process;
 };
 
 /* On failure the model is empty: no groups, no answer. */

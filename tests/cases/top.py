@@ -300,6 +300,55 @@ def test_figures_of_a_recording_that_goes_on(t):
     assert re.search(r"MiB .*store_page$", text.text, re.M), text.text
 
 
+# Maps 64 MiB and touches them; allocates much in one function and little in another. Ends when its input does.
+MAPPER = """
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) void *grow_pool(void) {
+        return memset(mmap(0, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 64 << 20);
+}
+__attribute__((noinline)) void *often_called(void) { return memset(malloc(200), 1, 200); }
+__attribute__((noinline)) void *seldom_called(void) { return memset(malloc(100), 1, 100); }
+int main(void) {
+        struct pollfd p = {.fd = 0, .events = POLLIN};
+        void *pool = grow_pool();
+        while (poll(&p, 1, 1) == 0) {
+                for (int k = 0; k < 500; k++)
+                        free(often_called());
+                free(seldom_called());
+        }
+        return pool == 0;
+}
+"""
+
+
+def test_memory_that_is_not_blocks(t):
+    """The sentence begins with the largest part, and a filter has a rate of its own."""
+    path = t.path("mapper")
+    with open(path + ".c", "w") as f:
+        f.write(MAPPER)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", path + ".c", "-o", path])
+    assert r.code == 0, r.errors
+    trace = t.path("t.silt")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [path]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    end = time.monotonic() + PATIENCE_S
+    told = r"mapper \(pid \d+\) has 6\d\.\d MiB resident, of which 64\.\d MiB were mapped by the program itself.* grow_pool; its blocks hold "
+    while not re.match(told, text := " ".join(t.silt.command("top", "--batch", "--frames", "1", trace).text.split())):
+        give_up(end, text)
+    with screen(t, trace, width=200) as s:
+        s.wait_shown(r"steady; it allocates [\d,]+ times a second, \d+ % of it in\s+often_called")
+        lines = s.press("/seldom\r", r"Only through 'seldom'")
+        assert "times a second" not in " ".join(lines[:3]), lines
+        os.write(s.master, b"q")
+        assert s.end() == 0
+    recording.stdin.close()
+    assert recording.wait(PATIENCE_S) == 0
+
+
 def test_a_recorder_that_does_not_write(t):
     """What is shown is of a moment ago, and the sentence does not say that it is so now. A recorder that dies leaves no end."""
     trace = t.path("t.silt")
