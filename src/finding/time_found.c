@@ -228,6 +228,19 @@ static void find_calls(struct facts *f, const struct time_parts *cpu) {
         look_at_cause(f, x, p);
 }
 
+static void find_hidden(struct facts *f, const struct time_parts *cpu) {
+        const struct time_part *p = &cpu->of[TIME_IN_HIDDEN];
+        struct finding *x = found_part(f, cpu, TIME_IN_HIDDEN, "kernel-time", CALLS_MIN_PCT);
+
+        if (!x)
+                return;
+        x->has_site = false;
+        x->text = say(
+                f,
+                "The kernel took %s, by its own count; silt may not sample it: run silt with CAP_PERFMON, or 'sysctl kernel.perf_event_paranoid=1'.",
+                say_share(f, cpu, p));
+}
+
 /* What the kernel does where its functions have no names. */
 static void find_kernel(struct facts *f, const struct time_parts *cpu) {
         const struct time_part *p = &cpu->of[TIME_IN_KERNEL];
@@ -432,6 +445,7 @@ void find_time(struct facts *f) {
         find_faults(f, cpu);
         find_calls(f, cpu);
         find_kernel(f, cpu);
+        find_hidden(f, cpu);
         find_own(f, cpu, blocked);
         if (!blocked)
                 return;

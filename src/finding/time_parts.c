@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kernel_id.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "query/spent_time.h"
@@ -292,8 +293,14 @@ static struct path_part part_of(const struct path_look *p) {
         struct path_part x = {TIME_IN_PROGRAM, p->n, ""};
         size_t lock, allocator;
 
-        if (!p->n)
+        if (!p->n) {
+                x.kind = TIME_UNSAMPLED;
                 return x;
+        }
+        if (p->n_kernel == p->n && strcmp(p->frames[0].function, KERNEL_UNSAMPLED_NAME) == 0) {
+                x.kind = TIME_IN_HIDDEN;
+                return x;
+        }
         if (p->n_kernel < p->n && is_runtime(&p->frames[p->n_kernel])) {
                 x.kind = TIME_IN_SILT;
                 x.through = "silt's recording";

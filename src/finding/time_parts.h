@@ -19,6 +19,8 @@ enum time_part_kind {
         TIME_IN_CALLS,  /* in the kernel: system calls */
         TIME_IN_KERNEL, /* in it for another reason, or where its functions have no names */
         TIME_IN_SILT,   /* recording allocations */
+        TIME_IN_HIDDEN, /* in the kernel by its own count: samples of it are not permitted */
+        TIME_UNSAMPLED, /* no call path: between two samples, or nobody looked */
         TIME_N_PARTS,
 };
 

@@ -133,8 +133,8 @@ static bool add_tick(void *ctx, const struct trace_tick *tick) {
         uint64_t begin_ns = end_ns - MIN(tick->weight_ns, end_ns - r->from_ns);
         size_t last = column_at(r, end_ns), first = column_at(r, begin_ns);
 
-        /* a wait is told where it ends; of several in one tick nobody knows when they were */
-        if (tick->state == TRACE_ON_CPU || tick->n_samples > 1 || first == last)
+        /* told where it ends; of several in one tick nobody knows when they were */
+        if (tick->n_samples > 1 || first == last)
                 first = last;
         r->columns[last].n_allocs += tick->n_samples;
         for (size_t i = first; i <= last; i++) {

@@ -135,8 +135,22 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
         if (s->unsampled_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
                 snprintf(
                         text, sizeof(text),
-                        "%s of CPU time have no call path: threads ended before their first sample",
+                        "%s of CPU time have no call path: what threads ran before their first sample or after their last",
                         unit_duration(&n, s->unsampled_ns));
+                say(ctx, text);
+        }
+        if (s->late_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
+                snprintf(
+                        text, sizeof(text),
+                        "%s of CPU time have no call path: the kernel's timers were late, or its own time was not counted",
+                        unit_duration(&n, s->late_ns));
+                say(ctx, text);
+        }
+        if (s->kernel_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
+                snprintf(
+                        text, sizeof(text),
+                        "%s of CPU time were in the kernel by its own count: where, and for whom, samples do not tell",
+                        unit_duration(&n, s->kernel_ns));
                 say(ctx, text);
         }
         tell_unseen(s, beside->known_cpu_ns, say, ctx);

@@ -70,10 +70,39 @@ static void what_is_counted(void **state) {
                             "10 records of CPU samples were lost: the recorder was late\n");
 }
 
+/* For what time has no call path, each with its own reason. */
+static void why_time_has_no_path(void **state) {
+        struct ticker_stats s = {.sees_kernel = true,
+                                 .sees_switches = true,
+                                 .ns = {[TICKER_RUNS] = 1000000000}};
+        struct tick_beside beside = {.off_cpu = true};
+        struct tick_notes notes = {0};
+        struct said ends = {0}, late = {0}, hidden = {0};
+
+        (void)state;
+        s.unsampled_ns = 100000000;
+        tick_notes_end(&notes, &s, &beside, say, &ends);
+        assert_int_equal(ends.n, 1);
+        assert_non_null(strstr(ends.text, "before their first sample or after their last"));
+        s.unsampled_ns = 0;
+        s.late_ns = 100000000;
+        tick_notes_end(&notes, &s, &beside, say, &late);
+        assert_int_equal(late.n, 1);
+        assert_non_null(strstr(late.text, "timers were late"));
+        s.late_ns = 0;
+        s.sees_kernel = false;
+        s.kernel_ns = 100000000;
+        notes.has_kernel = true;
+        tick_notes_end(&notes, &s, &beside, say, &hidden);
+        assert_int_equal(hidden.n, 1);
+        assert_non_null(strstr(hidden.text, "in the kernel by its own count"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_known_at_once),
                 cmocka_unit_test(what_is_counted),
+                cmocka_unit_test(why_time_has_no_path),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -415,7 +415,9 @@ static void print_parts(const struct style *s, const struct report *r) {
                 [TIME_IN_FAULTS] = "page faults",
                 [TIME_IN_CALLS] = "system calls",
                 [TIME_IN_KERNEL] = "kernel, for other reasons or unnamed",
-                [TIME_IN_SILT] = "silt itself"};
+                [TIME_IN_SILT] = "silt itself",
+                [TIME_IN_HIDDEN] = "in the kernel, not sampled",
+                [TIME_UNSAMPLED] = "not sampled"};
         struct unit_text t;
 
         style_heading(s, "CPU time, by what it was spent on");
@@ -562,7 +564,8 @@ int time_put(struct json *j, struct report *r, struct err *reterr) {
                 [TIME_IN_PROGRAM] = "program_ns",    [TIME_IN_ALLOCATOR] = "allocator_ns",
                 [TIME_IN_LOCKS] = "locks_ns",        [TIME_IN_FAULTS] = "page_faults_ns",
                 [TIME_IN_CALLS] = "system_calls_ns", [TIME_IN_KERNEL] = "kernel_ns",
-                [TIME_IN_SILT] = "silt_ns"};
+                [TIME_IN_SILT] = "silt_ns",          [TIME_IN_HIDDEN] = "kernel_unsampled_ns",
+                [TIME_UNSAMPLED] = "unsampled_ns"};
         int x;
 
         json_key(j, "time");

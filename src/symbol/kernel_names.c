@@ -93,6 +93,8 @@ int kernel_names_read(int fd, struct kernel_names **ret) {
 const char *kernel_names_find(const struct kernel_names *k, uint64_t address) {
         size_t low = 0, high = k->by_begin.n;
 
+        if (address == KERNEL_UNSAMPLED_ADDRESS)
+                return KERNEL_UNSAMPLED_NAME;
         while (low < high) {
                 size_t mid = low + (high - low) / 2;
 

@@ -35,6 +35,7 @@ static void test_find(void **state) {
                                    &k),
                          0);
         assert_null(kernel_names_find(k, 0xffffffff80ffffff));
+        assert_string_equal(kernel_names_find(k, KERNEL_UNSAMPLED_ADDRESS), KERNEL_UNSAMPLED_NAME);
         assert_string_equal(kernel_names_find(k, 0xffffffff81000000), "first");
         assert_string_equal(kernel_names_find(k, 0xffffffff810001ff), "first");
         assert_string_equal(kernel_names_find(k, 0xffffffff81000200), "second_for_all");

@@ -87,11 +87,23 @@ static void worker_say_result(struct worker *w, uint32_t job_idx, const struct s
 
 /* ---- a job ----------------------------------------------------------------------------------- */
 
+/* A place that the recorder made up: its name needs no rights. False: there are others. */
+static bool worker_name_unsampled(struct worker *w, const struct trace_module *m,
+                                  const uint64_t *addresses, size_t n, struct symbol_origin *ret) {
+        if (strcmp(m->path, KERNEL_ID_PATH) != 0 || n != 1 ||
+            addresses[0] != KERNEL_UNSAMPLED_ADDRESS)
+                return false;
+        worker_say(w, &(struct trace_symbol){.function = KERNEL_UNSAMPLED_NAME, .file = ""});
+        *ret = (struct symbol_origin){.naming = TRACE_NAMING_SYMTAB};
+        return true;
+}
+
 static void worker_look_up(struct worker *w, const struct trace_module *m,
                            const uint64_t *addresses, size_t n, struct symbol_origin *ret) {
         _cleanup_(symbol_module_freep) struct symbol_module *sm = NULL;
 
-        if (symbol_module_open(m, &w->orders->options->search, &sm, ret) < 0)
+        if (worker_name_unsampled(w, m, addresses, n, ret) ||
+            symbol_module_open(m, &w->orders->options->search, &sm, ret) < 0)
                 return;
         symbol_module_name(sm, addresses, n, worker_say_and_keep, w);
         symbol_module_origin(sm, ret);

@@ -21,12 +21,11 @@ enum {
         RINGS_BYTES = 128 << 20, /* of all CPUs together */
         RING_MAX_BYTES = 16 << 20,
         RING_MIN_BYTES = 64 << 10,
+        WAIT_RING_SHARE = 4, /* of a ring: another one beside it, for samples of waits */
         RING_SAMPLES = 256, /* at least: a quarter of a second in which the recorder may not come */
         STACK_MAX_BYTES = 60 << 10, /* a record has less than 64 KiB */
         STACK_MIN_BYTES = 8 << 10,
         SWITCH_STACK_BYTES = 8 << 10,
-        SWITCH_RATE_HZ =
-                1000, /* of samples where one thread waits; those between them are counted */
         SWITCH_PERIOD =
                 101, /* prime, so that it does not go in step with what programs do in turn */
         ROOT_SHIFT = 8,
@@ -86,21 +85,13 @@ static void attr_add_tasks(const struct perf_events *e, struct perf_event_attr *
         a->context_switch = e->wish.off_cpu;
 }
 
-/* So often at most: the kernel raises the period of a thread that waits more often. Of many threads together that is still too
- * often: switch_limit.h. */
-static void attr_init_switch(const struct perf_events *e, struct perf_event_attr *a) {
+/* One of so many times. */
+static void attr_init_switch(const struct perf_events *e, struct perf_event_attr *a,
+                             uint64_t period) {
         attr_init_samples(e, a);
         a->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-        a->freq = 1;
-        a->sample_freq = MIN((uint64_t)SWITCH_RATE_HZ, e->max_rate_hz);
+        a->sample_period = period;
         a->sample_stack_user = e->switch_stack_bytes;
-}
-
-/* It raises it far too much, to one of 27,000 waits: of those there is one of so many in any case. */
-static void attr_init_some(const struct perf_events *e, struct perf_event_attr *a) {
-        attr_init_switch(e, a);
-        a->freq = 0;
-        a->sample_period = SWITCH_PERIOD;
 }
 
 /* ---- why not --------------------------------------------------------------------------------------- */
@@ -168,7 +159,7 @@ static size_t ring_bytes(size_t n_cpus) {
 }
 
 /* An event of silt's own that never happens has the ring: it is there as long as silt is, whatever becomes of threads. */
-static int open_ring(struct perf_events *e, size_t cpu, size_t *bytes) {
+static int open_ring(struct perf_events *e, size_t cpu, size_t ring, size_t *bytes) {
         struct perf_event_attr a;
         int fd, r;
 
@@ -183,7 +174,7 @@ static int open_ring(struct perf_events *e, size_t cpu, size_t *bytes) {
                 fd = perf_open(&a, 0, (int)cpu);
                 if (fd < 0)
                         return fd;
-                r = perf_ring_init(&e->rings[cpu], fd, *bytes);
+                r = perf_ring_init(&e->rings[ring], fd, *bytes);
                 if (r == 0)
                         break;
                 close(fd);
@@ -191,35 +182,40 @@ static int open_ring(struct perf_events *e, size_t cpu, size_t *bytes) {
                         return r;
                 *bytes /= 2; /* kernel.perf_event_mlock_kb, for who may not lock memory */
         }
-        e->ring_fds[cpu] = fd;
+        e->ring_fds[ring] = fd;
         return epoll_ctl(e->poll_fd, EPOLL_CTL_ADD, fd,
-                         &(struct epoll_event){.events = EPOLLIN, .data.u64 = cpu}) < 0
+                         &(struct epoll_event){.events = EPOLLIN, .data.u64 = ring}) < 0
                        ? -errno
                        : 0;
 }
 
 static int open_rings(struct perf_events *e, struct err *reterr) {
         long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
-        size_t bytes, n_open = 0;
+        size_t bytes, wait_bytes, n_open = 0;
         int r = -ENODEV;
 
         e->n_cpus = n_cpus > 0 ? (size_t)n_cpus : 1;
-        e->rings = calloc(e->n_cpus, sizeof(*e->rings));
-        e->ring_fds = calloc(e->n_cpus, sizeof(*e->ring_fds));
+        e->n_rings = e->n_cpus * 2;
+        e->rings = calloc(e->n_rings, sizeof(*e->rings));
+        e->ring_fds = calloc(e->n_rings, sizeof(*e->ring_fds));
         e->poll_fd = epoll_create1(EPOLL_CLOEXEC);
         if (!e->rings || !e->ring_fds || e->poll_fd < 0)
                 return err_set(reterr, -ENOMEM, "perf events: no memory or descriptors for rings");
-        for (size_t i = 0; i < e->n_cpus; i++)
+        for (size_t i = 0; i < e->n_rings; i++)
                 e->ring_fds[i] = -1;
         bytes = ring_bytes(e->n_cpus);
         for (size_t i = 0; i < e->n_cpus; i++) {
-                r = open_ring(e, i, &bytes);
+                r = open_ring(e, i, i, &bytes);
                 if (r < 0 && r != -ENODEV)
                         return refuse(r, "perf events", reterr);
                 n_open += r == 0;
         }
         if (!n_open)
                 return refuse(r, "perf events", reterr);
+        wait_bytes = bytes / WAIT_RING_SHARE;
+        for (size_t i = 0; i < e->n_cpus && e->wish.off_cpu; i++)
+                if (e->ring_fds[i] >= 0 && open_ring(e, i, e->n_cpus + i, &wait_bytes) < 0)
+                        break; /* then those share the ring of all */
         e->stack_bytes = (uint32_t)MAX(MIN(bytes / RING_SAMPLES, (size_t)STACK_MAX_BYTES),
                                        (size_t)STACK_MIN_BYTES);
         e->switch_stack_bytes = SWITCH_STACK_BYTES;
@@ -230,12 +226,14 @@ static int open_rings(struct perf_events *e, struct err *reterr) {
 
 static int add_event(struct perf_events *e, const struct perf_event_attr *a, pid_t tid, size_t cpu,
                      enum perf_event_kind kind) {
-        int fd = perf_open(a, tid, (int)cpu);
+        int fd = perf_open(a, tid, (int)cpu), ring = e->ring_fds[cpu];
         uint64_t id;
 
         if (fd < 0)
                 return fd;
-        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, e->ring_fds[cpu]) < 0 ||
+        if (kind == PERF_EVENT_SWITCH && e->ring_fds[e->n_cpus + cpu] >= 0)
+                ring = e->ring_fds[e->n_cpus + cpu];
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
             ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0) {
                 int r = -errno;
 
@@ -264,11 +262,11 @@ static int add_on_cpu(struct perf_events *e, pid_t tid, size_t cpu) {
         r = add_event(e, &a, tid, cpu, PERF_EVENT_CLOCK);
         if (r < 0 || !e->sees_switches)
                 return r;
-        attr_init_switch(e, &a);
+        attr_init_switch(e, &a, 1);
         r = add_event(e, &a, tid, cpu, PERF_EVENT_SWITCH);
         if (r < 0)
                 return r;
-        attr_init_some(e, &a); /* the only one that is never turned off */
+        attr_init_switch(e, &a, SWITCH_PERIOD); /* the only one that is never turned off */
         attr_add_tasks(e, &a);
         return add_event(e, &a, tid, cpu, PERF_EVENT_SOME);
 }
@@ -337,14 +335,6 @@ bool perf_events_are_over(const struct perf_events *e) {
         return true;
 }
 
-static uint64_t max_rate_hz(void) {
-        char text[32];
-
-        if (fs_read_text("/proc/sys/kernel/perf_event_max_sample_rate", text, sizeof(text)) <= 0)
-                return UINT64_MAX;
-        return MAX(strtoull(text, NULL, 10), 1ull);
-}
-
 int perf_events_open(struct perf_events *e, const struct perf_events_wish *wish,
                      struct err *reterr) {
         int r;
@@ -352,7 +342,6 @@ int perf_events_open(struct perf_events *e, const struct perf_events_wish *wish,
         *e = (struct perf_events){.wish = *wish,
                                   .sees_kernel = true,
                                   .sees_switches = wish->off_cpu,
-                                  .max_rate_hz = max_rate_hz(),
                                   .poll_fd = -1};
         r = open_rings(e, reterr);
         if (r < 0)
@@ -369,7 +358,7 @@ void perf_events_close(struct perf_events *e) {
         vec_free(&e->wide_fds);
         vec_free(&e->clock_fds);
         vec_free(&e->switch_fds);
-        for (size_t i = 0; i < e->n_cpus && e->rings && e->ring_fds; i++) {
+        for (size_t i = 0; i < e->n_rings && e->rings && e->ring_fds; i++) {
                 perf_ring_done(&e->rings[i]);
                 if (e->ring_fds[i] >= 0)
                         close(e->ring_fds[i]);

@@ -21,10 +21,10 @@
 
 enum perf_event_kind {
         PERF_EVENT_OTHER = 0,
-        PERF_EVENT_CLOCK, /* a period of CPU time is over */
-        PERF_EVENT_SWITCH, /* the thread leaves its CPU: most of the times, as the kernel's frequency has it */
-        PERF_EVENT_SOME, /* the same, one of many times; its records of switches are of all */
-        PERF_EVENT_WIDE, /* a period of a CPU is over */
+        PERF_EVENT_CLOCK,  /* a period of CPU time is over */
+        PERF_EVENT_SWITCH, /* the thread leaves its CPU; unless turned off */
+        PERF_EVENT_SOME,   /* the same, one of many times; its records of switches are of all */
+        PERF_EVENT_WIDE,   /* a period of a CPU is over */
 };
 
 struct perf_events_wish {
@@ -36,20 +36,21 @@ struct perf_events_wish {
 
 struct perf_events {
         struct perf_events_wish wish;
-        struct perf_ring *rings; /* by CPU; those of CPUs that are off have no map */
-        int *ring_fds;           /* the same */
-        size_t n_cpus;
+        /* by CPU, then by CPU again for samples of waits alone: however many those are, records of switches have room; those of
+         * CPUs that are off have no map */
+        struct perf_ring *rings;
+        int *ring_fds; /* the same */
+        size_t n_cpus, n_rings;
         VEC(int) fds;        /* of threads */
         VEC(int) clock_fds;  /* of them, the clocks */
         VEC(int) switch_fds; /* of them, PERF_EVENT_SWITCH */
         VEC(int) wide_fds;   /* clocks of CPUs */
         struct map kinds;    /* identifier → kind and root */
         uint32_t stack_bytes, switch_stack_bytes;
-        uint64_t max_rate_hz; /* that the kernel allows */
-        bool is_wide;         /* the clocks are those of CPUs, and samples of others come too */
-        bool sees_kernel;     /* false: time in the kernel is not told */
-        bool sees_switches;   /* samples where threads wait; without the kernel there are none */
-        int poll_fd;          /* readable when a ring has something; one descriptor for all */
+        bool is_wide;       /* the clocks are those of CPUs, and samples of others come too */
+        bool sees_kernel;   /* false: time in the kernel is not told */
+        bool sees_switches; /* samples where threads wait; without the kernel there are none */
+        int poll_fd;        /* readable when a ring has something; one descriptor for all */
 };
 
 /* Refused: with one line that names the setting, its value and what to do. */

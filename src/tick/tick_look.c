@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -39,6 +40,21 @@ bool tick_look_lives_on(pid_t pid, pid_t tid) {
 
         return read_stat(pid, tid, &state, &flags) && !strchr("ZXx", state) &&
                !(flags & PF_EXITING_BIT);
+}
+
+bool tick_look_kernel_ns(pid_t pid, pid_t tid, uint64_t *ret) {
+        unsigned long long n;
+        char text[512];
+        const char *at;
+        long hz = sysconf(_SC_CLK_TCK);
+
+        if (hz <= 0 || !read_file(pid, tid, "stat", text, sizeof(text)))
+                return false;
+        at = strrchr(text, ')');
+        if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %llu", &n) != 1)
+                return false;
+        *ret = n * (1000000000u / (uint64_t)hz);
+        return true;
 }
 
 /* "number arguments sp pc", or "-1 sp pc" outside of a call; "running" else. */

@@ -40,7 +40,9 @@ struct tick_wait {
 struct tick_run {
         bool is_known;     /* since when it counts; before that nothing does */
         uint64_t since_ns; /* 0: it does not run */
+        uint64_t until_ns; /* it ran last */
         uint64_t ran_ns, sampled_ns;
+        uint64_t kernel_told_ns; /* of the kernel's count, told without samples */
 };
 
 struct tick_thread {

@@ -13,13 +13,16 @@ enum { SHORT_BITS = 13 };
 
 void tick_run_begin(struct tick_thread *t, uint64_t time_ns) {
         if (!t->run.is_known)
-                t->run = (struct tick_run){.is_known = true};
+                t->run = (struct tick_run){.is_known = true,
+                                           .kernel_told_ns = t->run.kernel_told_ns};
         t->run.since_ns = time_ns;
 }
 
 void tick_run_end(struct tick_thread *t, uint64_t time_ns) {
         if (t->run.since_ns && time_ns > t->run.since_ns)
                 t->run.ran_ns += time_ns - t->run.since_ns;
+        if (t->run.since_ns)
+                t->run.until_ns = time_ns;
         t->run.since_ns = 0;
 }
 
@@ -27,21 +30,37 @@ void tick_run_sample(struct tick_thread *t, uint64_t ns) {
         t->run.sampled_ns += ns;
 }
 
-bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *ret) {
+uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns) {
+        const struct tick_run *r = &t->run;
+        uint64_t ran_ns = r->ran_ns;
+
+        if (r->since_ns && time_ns > r->since_ns)
+                ran_ns += time_ns - r->since_ns;
+        return r->is_known && ran_ns > r->sampled_ns ? ran_ns - r->sampled_ns : 0;
+}
+
+void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret) {
         const struct tick_run *r = &t->run;
 
-        tick_run_end(t, time_ns);
-        if (!r->is_known || r->ran_ns <= r->sampled_ns)
-                return false;
         *ret = (struct ticker_tick){.process = t->process->tag,
                                     .thread = t->tag,
                                     .state = TICKER_RUNS,
-                                    .time_ns = time_ns,
-                                    .weight_ns = r->ran_ns - r->sampled_ns,
+                                    .time_ns = r->since_ns || !r->until_ns ? time_ns : r->until_ns,
+                                    .weight_ns = ns,
                                     .n_samples = 1,
                                     .path = {.end = REMOTE_LOST},
                                     .space = t->process->space};
-        t->run = (struct tick_run){0};
+        tick_run_sample(t, ns);
+}
+
+bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *ret) {
+        uint64_t ns = tick_run_unsampled_ns(t, time_ns);
+
+        tick_run_end(t, time_ns);
+        if (!ns)
+                return false;
+        tick_run_take(t, ns, time_ns, ret);
+        t->run = (struct tick_run){.kernel_told_ns = t->run.kernel_told_ns};
         return true;
 }
 

@@ -206,6 +206,21 @@ static void test_runs(void **state) {
         tick_run_begin(t, 30000);
         tick_run_sample(t, 1000);
         assert_false(tick_run_take_rest(t, 30500, &tick)); /* samples say more */
+
+        /* what goes on is told meanwhile, at the moment when it ran last, and once */
+        t = tick_tasks_get(&k, PID, PID + 1, 1);
+        tick_run_begin(t, 10000);
+        assert_int_equal(tick_run_unsampled_ns(t, 15000), 5000);
+        tick_run_take(t, 4000, 15000, &tick);
+        assert_int_equal(tick.time_ns, 15000);
+        assert_int_equal(tick.weight_ns, 4000);
+        tick_run_end(t, 16000);
+        assert_int_equal(tick_run_unsampled_ns(t, 90000), 2000);
+        tick_run_take(t, 1500, 90000, &tick);
+        assert_int_equal(tick.time_ns, 16000);
+        assert_true(tick_run_take_rest(t, 90000, &tick));
+        assert_int_equal(tick.weight_ns, 500);
+        assert_int_equal(tick.time_ns, 16000);
         tick_tasks_done(&k);
 }
 

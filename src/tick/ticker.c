@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kernel_id.h"
 #include "base/system_clock.h"
 #include "tick/perf_events.h"
 #include "tick/perf_record.h"
@@ -24,6 +25,14 @@ enum { WIDE_MIN_NS = 100000000, WIDE_SHARE = 20 };
 enum { GOING_NS = 50000000 };
 /* So long a wait without a call path is kept for one that is like it. */
 enum { BARE_NS = 2000000000 };
+/* So many periods, and one for each CPU, may be between what a thread ran and its samples: a clock of each CPU begins anew. */
+enum { SLACK_PERIODS = 8 };
+/* The kernel's count of its own time comes in steps. */
+enum { COUNT_STEP_NS = 20000000 };
+/* For each event that is turned off and on again, so that doing so takes a fiftieth of the time. */
+#define TURN_NS UINT64_C(100000)
+/* Where a sample would have had the kernel's frames, in the module of the kernel: one behind. */
+static const uint64_t unsampled_pc = KERNEL_UNSAMPLED_ADDRESS + 1;
 
 struct ticker {
         struct ticker_options options;
@@ -33,7 +42,8 @@ struct ticker {
         struct ticker_stats stats;
         struct switch_limit limit;
         uint64_t waits_due_ns; /* of the waits that go on, the next part to be told */
-        uint64_t *next_ns;     /* by CPU: time of the record that is next; UINT64_MAX: none */
+        uint64_t *next_ns;     /* by ring: time of the record that is next; UINT64_MAX: none */
+        size_t ring;           /* that the record is of */
         struct perf_record record;
         uint64_t pcs[TICK_MAX_FRAMES];
         uint64_t wide_since_ns;      /* clocks of CPUs; 0: of threads */
@@ -166,10 +176,53 @@ static void take_switch(struct ticker *t) {
                 tell(t, &tick);
 }
 
+/* Of ns that no sample stands for what the kernel counts as its own: that is not sampled here. What is left of ns. */
+static uint64_t tell_kernel(struct ticker *t, struct tick_thread *thread, uint64_t ns,
+                            uint64_t time_ns) {
+        struct ticker_tick tick;
+        uint64_t counted_ns;
+
+        if (t->events.sees_kernel || !ns ||
+            !tick_look_kernel_ns(thread->process->pid, thread->tid, &counted_ns) ||
+            counted_ns <= thread->run.kernel_told_ns)
+                return ns;
+        counted_ns = MIN(counted_ns - thread->run.kernel_told_ns, ns);
+        thread->run.kernel_told_ns += counted_ns;
+        tick_run_take(thread, counted_ns, time_ns, &tick);
+        tick.path.kernel_pcs = &unsampled_pc;
+        tick.path.n_kernel = 1;
+        t->stats.kernel_ns += counted_ns;
+        tell(t, &tick);
+        return ns - counted_ns;
+}
+
+/* Whatever runs has samples at even distances. Where it has none, it was in the kernel, which is not permitted to be sampled, or the timer was
+ * late: told as it happens, or all of it would be of the moment when the thread ends. */
+static void tell_unsampled(struct ticker *t, uint64_t time_ns) {
+        uint64_t period_ns = t->events.wish.period_ns, kept_ns = period_ns * t->events.n_cpus;
+        struct ticker_tick tick;
+
+        for (size_t i = 0; i < t->tasks.living.n && !t->wide_since_ns && !t->stats.n_lost; i++) {
+                struct tick_thread *thread = t->tasks.living.items[i];
+                uint64_t ns = tick_run_unsampled_ns(thread, time_ns);
+
+                if (ns < kept_ns + SLACK_PERIODS * period_ns)
+                        continue;
+                ns = tell_kernel(t, thread, ns - kept_ns, time_ns);
+                if (ns < SLACK_PERIODS * period_ns + (t->events.sees_kernel ? 0 : COUNT_STEP_NS))
+                        continue;
+                tick_run_take(thread, ns, time_ns, &tick);
+                t->stats.late_ns += ns;
+                tell(t, &tick);
+        }
+}
+
 /* All that is known of a thread that ends, or is looked at no longer. */
 static void end_thread(struct ticker *t, struct tick_thread *thread, uint64_t time_ns) {
         struct ticker_tick tick;
 
+        if (!t->wide_since_ns && !t->stats.n_lost)
+                tell_kernel(t, thread, tick_run_unsampled_ns(thread, time_ns), time_ns);
         if (!t->wide_since_ns && !t->stats.n_lost && tick_run_take_rest(thread, time_ns, &tick)) {
                 t->stats.unsampled_ns += tick.weight_ns;
                 tell(t, &tick);
@@ -274,6 +327,8 @@ static void take_fork(struct ticker *t) {
 static void take_lost(struct ticker *t) {
         uint64_t n = t->record.n_lost;
 
+        if (t->ring >= t->events.n_cpus) /* a wait whose path goes with another's */
+                return;
         if (t->wide_since_ns && t->n_wide)
                 n = (uint64_t)((double)n * (double)t->n_wide_own / (double)t->n_wide + 0.5);
         t->stats.n_lost += n;
@@ -343,18 +398,19 @@ static size_t take_records(struct ticker *t, uint64_t until_ns) {
         size_t n_taken = 0, first, n;
         const uint8_t *bytes;
 
-        for (size_t i = 0; i < t->events.n_cpus; i++) {
+        for (size_t i = 0; i < t->events.n_rings; i++) {
                 if (t->events.rings[i].map)
                         perf_ring_refresh(&t->events.rings[i]);
                 look_ahead(t, i);
         }
         for (;;) {
                 first = 0;
-                for (size_t i = 1; i < t->events.n_cpus; i++)
+                for (size_t i = 1; i < t->events.n_rings; i++)
                         first = t->next_ns[i] < t->next_ns[first] ? i : first;
                 if (t->next_ns[first] > until_ns || t->next_ns[first] == UINT64_MAX ||
                     !perf_ring_peek(&t->events.rings[first], &bytes, &n))
                         return n_taken;
+                t->ring = first;
                 take_record(t, bytes, n);
                 perf_ring_advance(&t->events.rings[first], n);
                 look_ahead(t, first);
@@ -386,10 +442,12 @@ size_t ticker_drain(struct ticker *t) {
         uint64_t until_ns = clock_now_ns();
         size_t n = take_records(t, until_ns);
 
+        t->limit.window_ns = MAX((uint64_t)SWITCH_WINDOW_NS, t->events.switch_fds.n * TURN_NS);
         if (switch_limit_turns(&t->limit, until_ns))
                 perf_events_sample_switches(&t->events, !t->limit.is_off);
         sample_cpus_if_short(t);
         let_go(t, until_ns - GOING_NS);
+        tell_unsampled(t, until_ns);
         look_at_waits(t, until_ns);
         tell_waits(t, until_ns);
         return n;
@@ -423,7 +481,10 @@ static int follow_threads(struct ticker *t, pid_t pid, uint64_t time_ns, struct 
                         continue;
                 r = perf_events_add(&t->events, tid, reterr);
                 if (r == 0) {
-                        tick_tasks_get(&t->tasks, pid, tid, time_ns);
+                        struct tick_thread *thread = tick_tasks_get(&t->tasks, pid, tid, time_ns);
+
+                        if (!t->events.sees_kernel) /* what was before is not silt's to tell */
+                                (void)tick_look_kernel_ns(pid, tid, &thread->run.kernel_told_ns);
                         n_new++;
                 }
                 r = r == -ESRCH ? 0 : r; /* it has just ended */
@@ -486,10 +547,11 @@ int ticker_new(const struct ticker_options *o, const struct ticker_calls *calls,
         t->options = *o;
         t->calls = *calls;
         t->limit.since_ns = clock_now_ns();
+        t->limit.window_ns = SWITCH_WINDOW_NS;
         tick_tasks_init(&t->tasks, &t->calls);
         r = perf_events_open(&t->events, &wish, reterr);
         if (r == 0) {
-                t->next_ns = calloc(t->events.n_cpus, sizeof(*t->next_ns));
+                t->next_ns = calloc(t->events.n_rings, sizeof(*t->next_ns));
                 r = t->next_ns ? 0 : err_set(reterr, -ENOMEM, "no memory for samples");
         }
         if (r < 0) {
@@ -512,7 +574,7 @@ struct ticker *ticker_free(struct ticker *t) {
 
 void ticker_get_stats(const struct ticker *t, struct ticker_stats *ret) {
         *ret = t->stats;
-        for (size_t i = 0; i < t->events.n_cpus; i++)
+        for (size_t i = 0; i < t->events.n_rings; i++)
                 ret->n_broken += t->events.rings[i].n_broken;
         ret->is_wide = t->wide_since_ns != 0;
         ret->sees_kernel = t->events.sees_kernel;

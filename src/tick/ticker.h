@@ -69,12 +69,16 @@ struct ticker_stats {
         uint64_t n_throttled;        /* times the kernel stopped a clock for a while */
         uint64_t n_broken;           /* that made no sense */
         uint64_t n_walks[4];         /* by enum remote_end */
-        uint64_t unsampled_ns;       /* of what threads ran: between samples, at no call path */
-        uint64_t pathless_ns;        /* of waits, at no call path */
-        uint64_t borrowed_ns;        /* of waits, at the call path of one like it */
-        uint64_t n_hidden;           /* programs the kernel does not let silt sample */
-        char hidden_name[16];        /* the first of them */
-        bool is_wide;                /* threads were too short: CPUs were sampled */
+        uint64_t
+                unsampled_ns; /* of what threads ran: before their first sample and after their last, at no call path */
+        uint64_t late_ns; /* the same between samples: timers were late */
+        uint64_t
+                kernel_ns; /* in the kernel, by its own count, where samples of it are not permitted */
+        uint64_t pathless_ns; /* of waits, at no call path */
+        uint64_t borrowed_ns; /* of waits, at the call path of one like it */
+        uint64_t n_hidden;    /* programs the kernel does not let silt sample */
+        char hidden_name[16]; /* the first of them */
+        bool is_wide;         /* threads were too short: CPUs were sampled */
         bool sees_kernel, sees_switches;
 };
 

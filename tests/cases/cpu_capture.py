@@ -66,6 +66,30 @@ def test_refused(t):
         assert not os.path.exists(t.path("x.silt")), words
 
 
+def test_without_rights(t):
+    """Where the kernel may not be sampled its time is told as the kernel counts it, when it passed, and as nobody's."""
+    with open("/proc/sys/kernel/perf_event_paranoid") as f:
+        if os.geteuid() != 0 or int(f.read()) != 2:
+            skip("only root can give rights away, and kernel.perf_event_paranoid must be 2")
+    folder = t.path("open")
+    os.makedirs(folder)
+    for path in (t.dir, folder):
+        os.chmod(path, 0o777)
+    trace = folder + "/t.silt"
+    r = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", t.silt.path, "cpu", "run", "-q", "-o", trace, "--",
+             "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=10000"])
+    cpu.needs_samples(r)
+    assert r.code == 0, r.errors
+    report, why = t.silt.report(trace)
+    assert report, why
+    time = report["time"]
+    assert time["spent_on"]["kernel_unsampled_ns"] >= 0.5 * time["cpu_ns"], time
+    assert time["spent_on"]["system_calls_ns"] == time["spent_on"]["kernel_ns"] == 0, time
+    hidden = [x for x in cpu.ticks(t, trace, "--by", "cpu") if any("[not sampled]" in f for f in x["functions"])]
+    assert len(hidden) >= 5 and max(x["ns"] for x in hidden) <= time["cpu_ns"] / 2, hidden
+    assert any(f["kind"] == "kernel-time" and "may not sample it" in f["text"] for f in report["findings"]), report["findings"]
+
+
 def test_bounded(t):
     trace = t.path("t.silt")
     r = run([t.silt.path, "cpu", "run", "-q", "-f", "--rate", "20000", "--max-size", "1M", "-o", trace, "--", cpu.program(t), "split", "20"])
