@@ -15,14 +15,16 @@ static void put_unknown(struct json *j, uint32_t flags) {
         } figures[] = {
                 {"count", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
                 {"allocated_bytes", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
-                {"frees", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
-                {"bytes_freed", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
+                {"frees", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS | TRACE_LACKS_LIVE},
+                {"bytes_freed", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS | TRACE_LACKS_LIVE},
                 {"temporary", TRACE_IS_TOTALS},
                 {"reallocations", TRACE_IS_TOTALS},
                 {"peak_bytes", TRACE_LACKS_PEAK},
                 {"peak_blocks", TRACE_LACKS_BLOCKS | TRACE_LACKS_PEAK},
-                {"begin_blocks", TRACE_LACKS_BLOCKS},
-                {"end_blocks", TRACE_LACKS_BLOCKS},
+                {"begin_blocks", TRACE_LACKS_BLOCKS | TRACE_LACKS_LIVE},
+                {"end_blocks", TRACE_LACKS_BLOCKS | TRACE_LACKS_LIVE},
+                {"begin_bytes", TRACE_LACKS_LIVE},
+                {"end_bytes", TRACE_LACKS_LIVE},
         };
 
         json_key(j, "unknown");

@@ -241,7 +241,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         json_put_uint(j, "pid", v->meta.pid);
         answer_put_seconds(j, "duration_s", v->end_ns);
         answer_put_seconds(j, "run_time_s", query_run_end_ns(q, QUERY_ALL));
-        json_put_string(j, "mode", query_sample_bytes(q) ? "sampled" : "exact");
+        json_put_string(j, "mode", query_estimate_bytes(q) ? "sampled" : "exact");
         json_put_uint(j, "sample_bytes", query_sample_bytes(q));
         answer_put_bool(j, "growing", is_growing);
         json_put_string(j, "ended", show_ended_name(v->processes[query_main_process(q)].end.ended));
@@ -249,6 +249,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_bool(j, "has_events", !(v->meta.flags & TRACE_IS_TOTALS));
         answer_put_bool(j, "has_times", !(v->meta.flags & TRACE_LACKS_TIME));
         answer_put_bool(j, "has_peak", !(v->meta.flags & TRACE_LACKS_PEAK));
+        answer_put_bool(j, "has_live", !(v->meta.flags & TRACE_LACKS_LIVE));
         answer_put_bool(j, "has_blocks", !(v->meta.flags & TRACE_LACKS_BLOCKS));
         json_put_string(j, "unit", query_unit_name(q));
         json_put_uint(j, "events", v->n_events);

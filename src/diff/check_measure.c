@@ -164,9 +164,11 @@ static void measure_plain(struct check *c, struct check_result *r) {
 
         switch (r->limit->kind) {
         case LIMIT_PEAK:
-                r->measured = (double)t->peak_bytes;
+                r->measured = t->lacks_live ? 0 : (double)t->peak_bytes;
                 tell_least(r, t->lacks_peak, r->measured,
-                           "the trace is of one moment, and does not know its peak");
+                           t->lacks_live
+                                   ? "the trace does not know what was live"
+                                   : "the trace is of one moment, and does not know its peak");
                 break;
         case LIMIT_RSS:
                 r->measured = (double)t->peak_rss_bytes;
@@ -179,8 +181,8 @@ static void measure_plain(struct check *c, struct check_result *r) {
         case LIMIT_ALLOCATED:
                 r->measured = (double)t->alloc_bytes;
                 metric = QUERY_ALLOCATED;
-                tell_least(r, t->lacks_blocks || t->lacks_traffic, (double)t->peak_bytes,
-                           "the trace does not know what was allocated");
+                tell_least(r, (t->lacks_blocks && !t->lacks_live) || t->lacks_traffic,
+                           (double)t->peak_bytes, "the trace does not know what was allocated");
                 if (t->lacks_traffic)
                         metric = QUERY_PEAK; /* by which culprits are known */
                 break;
@@ -363,6 +365,13 @@ static int measure(struct check *c, struct check_result *r, struct err *reterr) 
         if (c->side.v->meta.unit != TRACE_UNIT_BYTES && r->limit->kind != LIMIT_AGAINST) {
                 r->status = CHECK_UNTOLD;
                 snprintf(r->remark, sizeof(r->remark), "the trace has no bytes");
+                return 0;
+        }
+        if (c->side.answer->totals.lacks_live &&
+            (r->limit->kind == LIMIT_END || r->limit->kind == LIMIT_GROWTH ||
+             r->limit->kind == LIMIT_FUNCTION)) {
+                r->status = CHECK_UNTOLD;
+                snprintf(r->remark, sizeof(r->remark), "the trace does not know what was live");
                 return 0;
         }
         switch (r->limit->kind) {

@@ -52,6 +52,10 @@ static bool lacks_peak(const struct diff_side *s) {
         return s->answer->totals.lacks_peak;
 }
 
+static bool lacks_live(const struct diff_side *s) {
+        return s->answer->totals.lacks_live;
+}
+
 /* Of recordings of time alone it is time that is compared; where one does not know its peak, what both had in the end. */
 static int settle_metric(struct diff *d, struct err *reterr) {
         const struct diff_side *old = &d->sides[NAME_OLD], *new = &d->sides[NAME_NEW];
@@ -59,6 +63,8 @@ static int settle_metric(struct diff *d, struct err *reterr) {
 
         if (old->resolved.scope.of_time && new->resolved.scope.of_time)
                 d->metric = new->resolved.metric;
+        else if (d->metric == QUERY_PEAK && (lacks_live(old) || lacks_live(new)))
+                d->metric = QUERY_ALLOCATED;
         else if (d->metric == QUERY_PEAK && (lacks_peak(old) || lacks_peak(new)))
                 d->metric = QUERY_END;
         r = check_recorded(d, old, new, reterr);

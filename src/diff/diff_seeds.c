@@ -196,7 +196,7 @@ static void write_trace(const char *path, enum story story, unsigned seed, unsig
         else if (story == STORY_SUMS_TIMELESS)
                 sums_trace_write_as(path, TRACE_LACKS_TIME, TRACE_UNIT_BYTES);
         else if (story == STORY_SUMS_ONCE)
-                sums_trace_write_as(path, TRACE_LACKS_ANY, TRACE_UNIT_BYTES);
+                sums_trace_write_as(path, TRACE_LACKS_ANY & ~TRACE_LACKS_LIVE, TRACE_UNIT_BYTES);
         else if (story == STORY_SUMS_SAMPLES)
                 sums_trace_write_as(path, TRACE_LACKS_BLOCKS, TRACE_UNIT_SAMPLES);
         else

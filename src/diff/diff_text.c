@@ -64,10 +64,12 @@ size_t diff_totals(const struct diff *d, struct total_row *rows) {
         rows[n - 1].is_known[NAME_NEW] = !b->lacks_peak;
         rows[n++] = total("end_live_bytes", "live at the end", TOTAL_BYTES, false,
                           (double)a->end_bytes, (double)b->end_bytes);
+        rows[n - 1].is_known[NAME_OLD] = !a->lacks_live;
+        rows[n - 1].is_known[NAME_NEW] = !b->lacks_live;
         rows[n++] = total("bytes_allocated", "allocated", TOTAL_BYTES, true, (double)a->alloc_bytes,
                           (double)b->alloc_bytes);
-        rows[n - 1].is_known[NAME_OLD] = !a->lacks_blocks && !a->lacks_traffic;
-        rows[n - 1].is_known[NAME_NEW] = !b->lacks_blocks && !b->lacks_traffic;
+        rows[n - 1].is_known[NAME_OLD] = (!a->lacks_blocks || a->lacks_live) && !a->lacks_traffic;
+        rows[n - 1].is_known[NAME_NEW] = (!b->lacks_blocks || b->lacks_live) && !b->lacks_traffic;
         rows[n++] = total("allocations", "allocations", TOTAL_COUNT, true, (double)a->n_allocs,
                           (double)b->n_allocs);
         rows[n - 1].is_known[NAME_OLD] = !a->lacks_blocks && !a->lacks_traffic;

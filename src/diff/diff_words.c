@@ -359,6 +359,11 @@ static bool lacks_peak(const struct diff *d) {
                d->sides[NAME_NEW].answer->totals.lacks_peak;
 }
 
+static bool lacks_live(const struct diff *d) {
+        return d->sides[NAME_OLD].answer->totals.lacks_live ||
+               d->sides[NAME_NEW].answer->totals.lacks_live;
+}
+
 static bool lacks_events(const struct diff *d) {
         return d->sides[NAME_OLD].answer->totals.lacks_events ||
                d->sides[NAME_NEW].answer->totals.lacks_events;
@@ -367,6 +372,7 @@ static bool lacks_events(const struct diff *d) {
 static bool is_unknown(const struct diff *d, enum query_metric m) {
         switch (m) {
         case QUERY_PEAK: return lacks_peak(d);
+        case QUERY_END: return lacks_live(d);
         case QUERY_COUNT:
         case QUERY_ALLOCATED: return lacks_blocks(d) || lacks_traffic(d);
         case QUERY_TEMPORARY: return lacks_events(d);

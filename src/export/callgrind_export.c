@@ -173,10 +173,10 @@ static const struct {
         {"Allocated", "bytes allocated", TRACE_LACKS_TRAFFIC},
         {"Allocations", "allocations", TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS},
         {"Temporary", "temporary allocations", TRACE_IS_TOTALS},
-        {"Peak", "bytes live at the peak", 0},
-        {"PeakBlocks", "blocks live at the peak", TRACE_LACKS_BLOCKS},
-        {"End", "bytes live at the end", 0},
-        {"EndBlocks", "blocks live at the end", TRACE_LACKS_BLOCKS},
+        {"Peak", "bytes live at the peak", TRACE_LACKS_PEAK},
+        {"PeakBlocks", "blocks live at the peak", TRACE_LACKS_PEAK | TRACE_LACKS_BLOCKS},
+        {"End", "bytes live at the end", TRACE_LACKS_LIVE},
+        {"EndBlocks", "blocks live at the end", TRACE_LACKS_LIVE | TRACE_LACKS_BLOCKS},
 };
 
 static bool is_known(const struct callgrind *c, size_t event) {

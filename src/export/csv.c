@@ -32,18 +32,20 @@ static void put_number(FILE *out, bool is_known, int64_t v) {
 static void put_figures(const struct export_job *job, const struct query_figures *f) {
         bool has_blocks = !(job->view->meta.flags & TRACE_LACKS_BLOCKS);
         bool has_traffic = !(job->view->meta.flags & TRACE_LACKS_TRAFFIC);
+        bool has_live = !(job->view->meta.flags & TRACE_LACKS_LIVE);
+        bool has_peak = !(job->view->meta.flags & TRACE_LACKS_PEAK);
         FILE *out = job->out;
 
         put_number(out, has_blocks && has_traffic, (int64_t)f->n_allocs);
         put_number(out, has_traffic, (int64_t)f->alloc_bytes);
-        put_number(out, has_blocks && has_traffic, (int64_t)f->n_frees);
-        put_number(out, has_traffic, (int64_t)f->free_bytes);
-        put_number(out, has_blocks, f->peak_blocks);
-        put_number(out, true, f->peak_bytes);
-        put_number(out, has_blocks, f->begin_blocks);
-        put_number(out, true, f->begin_bytes);
-        put_number(out, has_blocks, f->end_blocks);
-        put_number(out, true, f->end_bytes);
+        put_number(out, has_blocks && has_traffic && has_live, (int64_t)f->n_frees);
+        put_number(out, has_traffic && has_live, (int64_t)f->free_bytes);
+        put_number(out, has_blocks && has_peak, f->peak_blocks);
+        put_number(out, has_peak, f->peak_bytes);
+        put_number(out, has_blocks && has_live, f->begin_blocks);
+        put_number(out, has_live, f->begin_bytes);
+        put_number(out, has_blocks && has_live, f->end_blocks);
+        put_number(out, has_live, f->end_bytes);
         put_number(out, !f->lacks_events, (int64_t)f->n_temporary);
         if (!f->lacks_events)
                 fprintf(out, "%llu", (unsigned long long)f->n_reallocs);

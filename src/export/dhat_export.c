@@ -178,7 +178,7 @@ static void put_times(struct dhat *d) {
 static void put_head(struct dhat *d) {
         struct json *j = &d->j;
         const struct query_scope *s = &d->job->scope;
-        uint64_t sample_bytes = query_sample_bytes(d->job->q);
+        uint64_t sample_bytes = query_estimate_bytes(d->job->q);
         struct str command = {0};
 
         export_add_command(d->job, &command);

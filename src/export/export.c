@@ -146,7 +146,8 @@ static int check_part(const struct export_options *o, struct err *reterr) {
 static int check_totals(const struct export_job *job, const struct export_format *f,
                         struct err *reterr) {
         uint64_t flags = job->view->meta.flags;
-        const char *what = flags & TRACE_LACKS_BLOCKS    ? "numbers of blocks"
+        const char *what = flags & TRACE_LACKS_LIVE      ? "sums of what was live"
+                           : flags & TRACE_LACKS_BLOCKS  ? "numbers of blocks"
                            : flags & TRACE_LACKS_TRAFFIC ? "sums of what was allocated"
                            : flags & TRACE_LACKS_PEAK    ? "peak"
                                                          : NULL;
@@ -174,6 +175,13 @@ static int check_events(const struct export_job *job, const struct export_format
              strcmp(f->name, "massif") == 0))
                 return err_set(reterr, -ENODATA,
                                "'%s' does not count memory: choose pprof or speedscope", job->path);
+        if (v->meta.flags & TRACE_LACKS_LIVE &&
+            (strcmp(f->name, "jeprof") == 0 || strcmp(f->name, "massif") == 0 ||
+             strcmp(f->name, "perfetto") == 0))
+                return err_set(
+                        reterr, -ENODATA,
+                        "'%s' has no sums of what was live, which %s files carry: choose pprof",
+                        job->path, f->name);
         if (v->meta.flags & TRACE_LACKS_BLOCKS && strcmp(f->name, "jeprof") == 0)
                 return err_set(
                         reterr, -ENODATA,

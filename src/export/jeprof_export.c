@@ -87,6 +87,9 @@ static void put_modules(const struct jeprof *p) {
                         (unsigned long long)p->bases[i] + to, (unsigned long long)file_offset,
                         i + 1, m->path);
         }
+        if (query_estimate_bytes(p->job->q)) /* no file's: readers pass it over */
+                fprintf(p->job->out, "# silt: estimates from samples, one in bytes: %llu\n",
+                        (unsigned long long)query_estimate_bytes(p->job->q));
 }
 
 /* ---- call paths -------------------------------------------------------------------------------- */

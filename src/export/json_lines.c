@@ -38,7 +38,7 @@ static void put_trace(const struct export_job *job, const struct query_answer *a
         json_key(&j, "has_events");
         json_bool(&j, has_events(job));
         json_put_string(&j, "unit", query_unit_name(job->q));
-        json_put_uint(&j, "sample_bytes", query_sample_bytes(job->q));
+        json_put_uint(&j, "sample_bytes", query_estimate_bytes(job->q));
         end_line(&j);
 }
 
@@ -79,26 +79,32 @@ static void put_site(const struct export_job *job, struct frame_table *frames,
         const struct query_figures *f = &s->f;
         bool has_blocks = !(job->view->meta.flags & TRACE_LACKS_BLOCKS);
         bool has_traffic = !(job->view->meta.flags & TRACE_LACKS_TRAFFIC);
+        bool has_live = !(job->view->meta.flags & TRACE_LACKS_LIVE);
+        bool has_peak = !(job->view->meta.flags & TRACE_LACKS_PEAK);
         struct json j;
 
         begin_line(&j, job->out, "site");
         json_put_uint(&j, "site", s->stack);
-        if (has_blocks && has_traffic) {
+        if (has_blocks && has_traffic)
                 json_put_uint(&j, "allocations", f->n_allocs);
+        if (has_blocks && has_traffic && has_live)
                 json_put_uint(&j, "frees", f->n_frees);
-        }
-        if (has_traffic) {
+        if (has_traffic)
                 json_put_uint(&j, "allocated_bytes", f->alloc_bytes);
+        if (has_traffic && has_live)
                 json_put_uint(&j, "freed_bytes", f->free_bytes);
-        }
-        if (has_blocks) {
+        if (has_blocks && has_peak)
                 put_int(&j, "peak_blocks", f->peak_blocks);
+        if (has_blocks && has_live) {
                 put_int(&j, "start_blocks", f->begin_blocks);
                 put_int(&j, "end_blocks", f->end_blocks);
         }
-        put_int(&j, "peak_bytes", f->peak_bytes);
-        put_int(&j, "start_bytes", f->begin_bytes);
-        put_int(&j, "end_bytes", f->end_bytes);
+        if (has_peak)
+                put_int(&j, "peak_bytes", f->peak_bytes);
+        if (has_live) {
+                put_int(&j, "start_bytes", f->begin_bytes);
+                put_int(&j, "end_bytes", f->end_bytes);
+        }
         if (!f->lacks_events) {
                 json_put_uint(&j, "temporary", f->n_temporary);
                 json_put_uint(&j, "reallocations", f->n_reallocs);

@@ -253,7 +253,7 @@ static void put_profile(struct perfetto *p, const struct query_answer *a) {
                 dump.from_startup = true;
                 dump.timestamp = p->end_ns;
                 dump.heap_name = (char *)"malloc";
-                dump.sampling_interval_bytes = MAX(query_sample_bytes(p->job->q), (uint64_t)1);
+                dump.sampling_interval_bytes = MAX(query_estimate_bytes(p->job->q), (uint64_t)1);
                 dump.samples = (Perfetto__HeapSample *[]){&sample};
                 dump.n_samples = 1;
                 profile.process_dumps = (Perfetto__ProcessHeapSamples *[]){&dump};

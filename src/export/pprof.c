@@ -374,7 +374,7 @@ static void choose_types(struct pprof *p) {
                 bool is_traffic = i == PPROF_N_ALLOCS || i == PPROF_ALLOC_BYTES;
 
                 if (!(is_blocks && m->flags & TRACE_LACKS_BLOCKS) &&
-                    !(is_traffic && m->flags & TRACE_LACKS_TRAFFIC))
+                    !(m->flags & (is_traffic ? TRACE_LACKS_TRAFFIC : TRACE_LACKS_LIVE)))
                         p->types[p->n_types++] = memory_types[i];
         }
 }
@@ -384,7 +384,7 @@ static void put_head(struct pprof *p, const struct query_answer *a) {
         Pprof__ValueType types[PPROF_N_VALUES], *list[PPROF_N_VALUES],
                 period = PPROF__VALUE_TYPE__INIT;
         uint64_t to_ns = MIN(a->scope.to_ns, query_run_end_ns(p->job->q, a->scope.process));
-        uint64_t sample_bytes = query_sample_bytes(p->job->q);
+        uint64_t sample_bytes = query_estimate_bytes(p->job->q);
         const char *first = p->job->metric == QUERY_ALLOCATED && p->job->request->has_metric
                                     ? "alloc_space"
                             : p->job->metric == QUERY_COUNT && p->job->request->has_metric

@@ -206,6 +206,8 @@ static void put_frames(struct json *j, const struct frame_table *frames) {
 static bool is_known(const struct trace_meta *m, enum query_metric metric) {
         if (m->unit != TRACE_UNIT_BYTES)
                 return metric == QUERY_ALLOCATED;
+        if (m->flags & TRACE_LACKS_LIVE && metric != QUERY_ALLOCATED && metric != QUERY_COUNT)
+                return false;
         if (metric == QUERY_COUNT && m->flags & (TRACE_LACKS_BLOCKS | TRACE_LACKS_TRAFFIC))
                 return false;
         return metric != QUERY_ALLOCATED || !(m->flags & TRACE_LACKS_TRAFFIC);

@@ -137,7 +137,7 @@ static void put_trace(struct tables *t, const struct query_answer *a) {
         PUT_ROW(t, TEXT("from_ns"), INT(a->scope.from_ns));
         PUT_ROW(t, TEXT("to_ns"), INT(MIN(a->scope.to_ns, v->end_ns)));
         PUT_ROW(t, TEXT("unit"), TEXT(query_unit_name(t->job->q)));
-        PUT_ROW(t, TEXT("sample_bytes"), INT(query_sample_bytes(t->job->q)));
+        PUT_ROW(t, TEXT("sample_bytes"), INT(query_estimate_bytes(t->job->q)));
         end_table(t);
         str_done(&command);
 }
@@ -219,6 +219,7 @@ static void put_sites(struct tables *t, const struct query_answer *a) {
         bool has_blocks = !(t->job->view->meta.flags & TRACE_LACKS_BLOCKS);
         bool has_traffic = !(t->job->view->meta.flags & TRACE_LACKS_TRAFFIC);
         bool has_peak = !(t->job->view->meta.flags & TRACE_LACKS_PEAK);
+        bool has_live = !(t->job->view->meta.flags & TRACE_LACKS_LIVE);
         bool has_reallocs = origin_knows_reallocs(&t->job->view->meta, a->totals.n_reallocs);
 
         begin_table(t, "sites", 17);
@@ -229,12 +230,14 @@ static void put_sites(struct tables *t, const struct query_answer *a) {
                 PUT_ROW(t, INT(a->sites[i].stack),
                         INT_OR_NULL(has_blocks && has_traffic, f->n_allocs),
                         INT_OR_NULL(has_traffic, f->alloc_bytes),
-                        INT_OR_NULL(has_blocks && has_traffic, f->n_frees),
-                        INT_OR_NULL(has_traffic, f->free_bytes),
+                        INT_OR_NULL(has_blocks && has_traffic && has_live, f->n_frees),
+                        INT_OR_NULL(has_traffic && has_live, f->free_bytes),
                         INT_OR_NULL(has_peak && has_blocks, f->peak_blocks),
                         INT_OR_NULL(has_peak, f->peak_bytes),
-                        INT_OR_NULL(has_blocks, f->begin_blocks), INT(f->begin_bytes),
-                        INT_OR_NULL(has_blocks, f->end_blocks), INT(f->end_bytes),
+                        INT_OR_NULL(has_blocks && has_live, f->begin_blocks),
+                        INT_OR_NULL(has_live, f->begin_bytes),
+                        INT_OR_NULL(has_blocks && has_live, f->end_blocks),
+                        INT_OR_NULL(has_live, f->end_bytes),
                         INT_OR_NULL(!f->lacks_events, f->n_temporary),
                         INT_OR_NULL(has_reallocs, f->n_reallocs), TEXT(asked.function),
                         TEXT(asked.file), INT_OR_NULL(asked.line, asked.line), TEXT(asked.module));

@@ -22,7 +22,8 @@ struct dhat {
         const char *command, *mode, *verb;
         uint64_t version, pid, end_time, peak_time, sample_bytes;
         double ns_a_unit; /* 0: its times are no time */
-        bool has_lives, has_accesses, has_points;
+        bool has_lives;   /* of blocks: without them it does not know what was live when */
+        bool has_accesses, has_points;
 };
 
 static bool matches(const uint8_t *head, size_t n) {
@@ -163,11 +164,18 @@ static int put_points(const struct dhat *d, const uint32_t *stacks, struct impor
         if (r >= 0 && d->has_lives)
                 r = import_trace_moment(t, (uint64_t)((double)d->peak_time * unit), reterr);
         for (size_t i = 0; i < d->points.n && r >= 0; i++) {
-                struct import_total total = total_of(&d->points.items[i]);
+                const struct dhat_point *p = &d->points.items[i];
+                struct import_total total = {.n_allocs = p->n_allocs,
+                                             .alloc_bytes = p->alloc_bytes};
 
-                n_larger += is_larger(&d->points.items[i]);
+                if (d->has_lives) {
+                        total = total_of(p);
+                        n_larger += is_larger(p);
+                }
                 r = import_trace_total(t, stacks[i], &total);
         }
+        if (!d->has_lives)
+                import_trace_limit(t, "It does not say what was freed: what was live is unknown");
         import_trace_estimates(t, d->sample_bytes);
         import_trace_tell_larger(t, n_larger);
         if (d->has_lives || d->has_accesses)
@@ -183,6 +191,8 @@ static int put_all(const struct dhat *d, struct import_trace *t, const struct im
         struct import_begin begin = {.is_totals = true,
                                      .command = d->command,
                                      .pid = (uint32_t)d->pid,
+                                     .has_no_live = !d->has_lives,
+                                     .sample_bytes = d->sample_bytes,
                                      .has_no_time = d->ns_a_unit <= 0};
         struct import_frames frames;
         VEC(uint32_t) stacks = {0};

@@ -67,10 +67,19 @@ static bool take_symbol(struct heap_dump *d, const char *line) {
         return true;
 }
 
+/* Of silt alone, among the mapped files, where others pass it over: the figures stand for all blocks already. */
+static const char estimates[] = "# silt: estimates from samples, one in bytes: ";
+
 int heap_dump_take_line(struct heap_dump *d, const char *line, const struct import_input *in,
                         struct err *reterr) {
         (void)in;
         (void)reterr;
+        if (d->in_maps && strncmp(line, estimates, sizeof(estimates) - 1) == 0) {
+                d->is_scaled = d->sample_bytes <= 1;
+                if (d->is_scaled)
+                        d->sample_bytes = strtoull(line + sizeof(estimates) - 1, NULL, 10);
+                return 1;
+        }
         if (d->in_maps) {
                 import_maps_add_line(&d->maps, line);
                 return 1;
@@ -131,8 +140,14 @@ bool heap_dump_parse_sums(const char *text, struct heap_path *p, const char **re
 
 /* ---- the trace --------------------------------------------------------------------------------- */
 
+/* To be scaled. */
 static bool is_sampled(const struct heap_dump *d) {
-        return d->scaling != HEAP_EXACT && d->sample_bytes > 1;
+        return d->scaling != HEAP_EXACT && d->sample_bytes > 1 && !d->is_scaled;
+}
+
+/* Of samples, whether they are scaled here or were before. */
+static bool is_estimate(const struct heap_dump *d) {
+        return d->sample_bytes > 1 && (is_sampled(d) || d->is_scaled);
 }
 
 static double factor(const struct heap_dump *d, uint64_t n, uint64_t bytes) {
@@ -319,6 +334,7 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct impo
                                            .has_no_time = true,
                                            .has_no_traffic = !has_allocs(d),
                                            .has_no_peak = import_trace_n_files(t) == 1,
+                                           .sample_bytes = is_estimate(d) ? d->sample_bytes : 0,
                                            .command = d->program};
         uint64_t n_larger = 0;
         int r;
@@ -329,7 +345,7 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct impo
                         reterr, -EINVAL,
                         "of these dumps some count what was ever allocated, and some do not: import them one by one");
         r = import_trace_begin(t, &begin, reterr);
-        if (r >= 0 && is_sampled(d))
+        if (r >= 0 && is_estimate(d))
                 import_trace_estimates(t, d->sample_bytes);
         for (size_t i = 0; i < d->paths.n && r >= 0; i++) {
                 const struct heap_path *p = &d->paths.items[i];
@@ -340,7 +356,7 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct impo
         }
         if (r >= 0 && d->head.has_sums)
                 r = put_missing(d, t, in, reterr);
-        if (d->has_allocs && !is_sampled(d)) /* those of samples are rounded */
+        if (d->has_allocs && !is_estimate(d)) /* those of samples are rounded */
                 import_trace_tell_larger(t, n_larger);
         return r < 0 ? r
                      : import_trace_moment(t, (import_trace_n_moments(t) + 1) * 1000000000ull,

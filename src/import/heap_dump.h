@@ -40,6 +40,7 @@ struct heap_dump {
         bool cuts_fractions; /* as Go and its pprof do it; others round */
         bool has_live_twice; /* as allocated, too, if the profiler does not count what was freed */
         bool in_maps;
+        bool is_scaled;          /* figures are estimates already */
         bool leaves_unnamed_out; /* frames that the profile does not name, where it names others */
 };
 

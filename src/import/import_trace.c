@@ -171,7 +171,8 @@ static uint32_t flags_of(const struct import_begin *b) {
         return TRACE_IS_TOTALS | (b->has_no_time ? TRACE_LACKS_TIME : 0) |
                (b->has_no_blocks ? TRACE_LACKS_BLOCKS : 0) |
                (b->has_no_traffic ? TRACE_LACKS_TRAFFIC : 0) |
-               (b->has_no_peak ? TRACE_LACKS_PEAK : 0);
+               (b->has_no_peak || b->has_no_live ? TRACE_LACKS_PEAK : 0) |
+               (b->has_no_live ? TRACE_LACKS_LIVE : 0);
 }
 
 int import_trace_begin(struct import_trace *t, const struct import_begin *b, struct err *reterr) {
@@ -179,6 +180,7 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
                                   .machine = b->machine ? b->machine : own_machine(),
                                   .page_bytes = b->page_bytes ? b->page_bytes : 4096,
                                   .started_unix_ns = b->started_unix_ns,
+                                  .sample_bytes = b->sample_bytes > 1 ? b->sample_bytes : 0,
                                   .flags = flags_of(b),
                                   .unit = b->unit,
                                   .silt_version = SILT_VERSION,

@@ -25,8 +25,11 @@ struct import_begin {
          * more, nobody sees them); what is live, but not what was allocated and freed (import_trace_live); one
          * moment alone, which is not that of the peak. */
         bool has_no_time, has_no_blocks, has_no_traffic, has_no_peak;
+        bool has_no_live; /* what was allocated, but not what was freed (import_trace_total without frees); there is no peak either */
         bool has_no_threads;  /* of events: the source does not tell who did what */
         bool names_made_code; /* the files of this machine (/tmp/perf-PID.map) name code in no file: its pids are this machine's */
+        uint64_t
+                sample_bytes; /* of totals: they are estimates from samples, one in so many bytes; up to 1: counted */
         enum trace_unit unit; /* another one than bytes takes has_no_blocks */
         const char *command;  /* words between blanks; NULL or "": unknown */
         uint32_t pid;         /* 0: unknown */

@@ -472,14 +472,22 @@ static void tell_labels(struct pprof_in *p) {
         str_done(&names);
 }
 
+static uint64_t sample_bytes(struct pprof_in *p) {
+        return strcmp(text_of(p, p->period_type.type), "space") == 0 ? p->period : 0;
+}
+
+/* Sums of what was allocated alone. */
+static bool lacks_live(const struct pprof_in *p) {
+        return p->v.unit == TRACE_UNIT_BYTES && p->v.place_of[PPROF_LIVE_BYTES] < 0;
+}
+
 static void tell_limits(struct pprof_in *p, const struct pprof_misfits *misfits) {
         pprof_values_tell(&p->v, p->type_names.items, p->type_names.n, p->trace);
-        if (!p->v.is_weight && !pprof_values_has_live(&p->v) && p->v.place_of[PPROF_LIVE_BYTES] < 0)
-                import_trace_limit(
-                        p->trace,
-                        "It does not say what is in use: all that was allocated counts as live");
-        if (strcmp(text_of(p, p->period_type.type), "space") == 0)
-                import_trace_estimates(p->trace, p->period);
+        if (!p->v.is_weight && lacks_live(p))
+                import_trace_limit(p->trace,
+                                   "It does not say what was freed: what was live is unknown");
+        if (sample_bytes(p))
+                import_trace_estimates(p->trace, sample_bytes(p));
         tell_labels(p);
         tell_misfits(p, misfits);
 }
@@ -559,6 +567,8 @@ static int read_parts(struct pprof_in *p) {
                                                       .has_no_peak =
                                                               import_trace_n_files(p->trace) == 1 &&
                                                               p->v.unit == TRACE_UNIT_BYTES,
+                                                      .has_no_live = lacks_live(p),
+                                                      .sample_bytes = sample_bytes(p),
                                                       .has_no_blocks = p->v.lacks_blocks,
                                                       .has_no_traffic =
                                                               p->v.place_of[PPROF_ALLOC_BYTES] < 0,

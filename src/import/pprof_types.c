@@ -120,6 +120,12 @@ static void take_memory(struct pprof_values *v, const struct pprof_type *types, 
         }
 }
 
+/* Blocks and bytes go together: one without the other is left out. */
+static void drop_half(struct pprof_values *v, enum pprof_value blocks, enum pprof_value bytes) {
+        if (v->place_of[blocks] < 0 || v->place_of[bytes] < 0)
+                v->place_of[blocks] = v->place_of[bytes] = -1;
+}
+
 /* Profiles of other things, or of bytes without blocks. */
 static void take_one(struct pprof_values *v, const struct pprof_type *types, size_t place) {
         enum pprof_value value = value_of(&types[place]);
@@ -177,6 +183,10 @@ int pprof_values_choose(struct pprof_values *v, const struct pprof_type *types, 
                          chosen >= 0  ? (size_t)chosen
                          : bytes >= 0 ? (size_t)bytes
                                       : n_types - 1); /* what pprof itself shows first */
+        if (!v->lacks_blocks) {
+                drop_half(v, PPROF_N_ALLOCS, PPROF_ALLOC_BYTES);
+                drop_half(v, PPROF_N_LIVE, PPROF_LIVE_BYTES);
+        }
         return 0;
 }
 

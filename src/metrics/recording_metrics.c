@@ -9,6 +9,7 @@
 
 #include "bill/bill.h"
 #include "metrics/site_hash.h"
+#include "query/trace_origin.h"
 
 /* A process that has ended is told for so long: until it was scraped */
 #define ENDED_NS 300000000000ull
@@ -175,7 +176,8 @@ static void put_component(const struct recorded *r, uint32_t process, const char
 
         label_process(r, process, &l);
         metric_label(&l, "component", name);
-        metric_put_signed(r->to, METRIC_COMPONENT_LIVE_BYTES, &l, s->live_bytes);
+        if (!r->whole->totals.lacks_live)
+                metric_put_signed(r->to, METRIC_COMPONENT_LIVE_BYTES, &l, s->live_bytes);
         if (knows_traffic(&r->whole->totals)) {
                 count(r, METRIC_COMPONENT_ALLOCATED_BYTES, &l, process, s->allocated_bytes);
                 count(r, METRIC_COMPONENT_ALLOCATIONS, &l, process, s->n_allocs);
@@ -226,7 +228,8 @@ static void put_site(const struct recorded *r, uint32_t process, const struct qu
         label_process(r, process, &l);
         metric_label(&l, "site", hash);
         metric_label(&l, "function", function.n ? str_text(&function) : "unknown");
-        metric_put_signed(r->to, METRIC_SITE_LIVE_BYTES, &l, g->self.end_bytes);
+        if (!r->whole->totals.lacks_live)
+                metric_put_signed(r->to, METRIC_SITE_LIVE_BYTES, &l, g->self.end_bytes);
         if (!g->self.lacks_events)
                 metric_put_signed(r->to, METRIC_SITE_GROWTH_BYTES, &l,
                                   g->self.end_bytes - g->self.begin_bytes);
@@ -292,7 +295,8 @@ static void put_counts(const struct recorded *r, uint32_t process, const struct 
         if ((query_sample_bytes(r->q) && !t && !follower_now(r->f)->is_over) || !knows_traffic(x))
                 return;
         count(r, METRIC_HEAP_ALLOCATIONS, l, process, t ? t->n_allocs : x->n_allocs);
-        count(r, METRIC_HEAP_FREES, l, process, t ? t->n_frees : x->n_frees);
+        if (!x->lacks_live)
+                count(r, METRIC_HEAP_FREES, l, process, t ? t->n_frees : x->n_frees);
         count(r, METRIC_HEAP_ALLOCATED_BYTES, l, process, t ? t->alloc_bytes : x->alloc_bytes);
 }
 
@@ -304,8 +308,9 @@ static void put_heap(const struct recorded *r, const struct told *t, const struc
         metric_put(r->to, METRIC_UP, l, t->is_alive && !follower_now(r->f)->is_over);
         if (!x->lacks_time)
                 metric_put_real(r->to, METRIC_RECORDING_TIME, l, (double)r->v->end_ns / 1e9);
-        metric_put(r->to, METRIC_HEAP_LIVE_BYTES, l, x->end_bytes);
-        if (!x->lacks_blocks)
+        if (!x->lacks_live)
+                metric_put(r->to, METRIC_HEAP_LIVE_BYTES, l, x->end_bytes);
+        if (!x->lacks_blocks && !x->lacks_live)
                 metric_put(r->to, METRIC_HEAP_LIVE_BLOCKS, l, x->end_blocks);
         if (!x->lacks_peak)
                 metric_put(r->to, METRIC_HEAP_PEAK_BYTES, l, x->peak_bytes);
@@ -495,8 +500,10 @@ static void put_own(const struct recorded *r, size_t n_told) {
                 return;
         label_process(r, first, &l);
         metric_put(r->to, METRIC_PROCESSES_NOT_TOLD, &l, n_pids - MIN(n_told, n_pids));
-        count(r, METRIC_OWN_CPU, &l, first, r->v->cost.recorder_cpu_ns);
-        metric_put(r->to, METRIC_OWN_MEMORY_BYTES, &l, r->v->cost.recorder_peak_bytes);
+        if (!origin_is_import(&r->v->meta)) { /* which no recorder made */
+                count(r, METRIC_OWN_CPU, &l, first, r->v->cost.recorder_cpu_ns);
+                metric_put(r->to, METRIC_OWN_MEMORY_BYTES, &l, r->v->cost.recorder_peak_bytes);
+        }
         count(r, METRIC_UNWRITTEN_EVENTS, &l, first, r->v->n_unwritten_events);
         put_trace(r, &l);
         metric_labels_done(&l);

@@ -58,6 +58,16 @@ static bool is_gone(const struct asking *k, uint32_t process) {
                query_process_gone_ns(k->q, process) < k->scope.from_ns;
 }
 
+static void tell_lacks(const struct query *q, struct query_totals *t) {
+        t->lacks_events = query_lacks_events(q);
+        t->lacks_blocks = query_lacks_blocks(q);
+        t->lacks_time = query_lacks_time(q);
+        t->lacks_traffic = query_lacks_traffic(q);
+        t->lacks_peak = query_lacks_peak(q);
+        t->lacks_live = query_lacks_live(q);
+        t->lacks_threads = !origin_knows_threads(q->view);
+}
+
 static void totals_of_process(const struct asking *k, uint32_t process, struct query_totals *ret) {
         const struct trace_counts *b = &k->begin.counts[process], *e = &k->end.counts[process];
         const struct trace_process_end *end = &k->q->view->processes[process].end;
@@ -87,14 +97,9 @@ static void totals_of_process(const struct asking *k, uint32_t process, struct q
                 .runtime_bytes = end->runtime_bytes,
                 .blocked_ns = end->blocked_ns,
                 .n_threads = end->n_threads,
-                .lacks_events = query_lacks_events(k->q),
-                .lacks_blocks = query_lacks_blocks(k->q),
-                .lacks_time = query_lacks_time(k->q),
-                .lacks_traffic = query_lacks_traffic(k->q),
-                .lacks_peak = query_lacks_peak(k->q),
-                .lacks_threads = !origin_knows_threads(k->q->view),
                 .lacks_reallocs = !origin_counts_reallocs(&k->q->view->meta, e->n_reallocs),
         };
+        tell_lacks(k->q, ret);
         if (is_gone(k, process))
                 ret->peak_bytes = ret->peak_blocks = ret->begin_bytes = ret->begin_blocks =
                         ret->end_bytes = ret->end_blocks = 0;
@@ -135,18 +140,13 @@ static void sum_left(const struct asking *k, struct query_totals *t) {
                 t->left_bytes += s->alloc_bytes - s->free_bytes + s->inherited_free_bytes;
                 t->left_blocks += s->n_allocs - s->n_frees + s->n_inherited_frees;
         }
-        t->has_left = !k->pick && !t->lacks_traffic && !t->lacks_blocks;
+        t->has_left = !k->pick && !t->lacks_traffic && !t->lacks_blocks && !t->lacks_live;
 }
 
 static void totals_sum(const struct asking *k, struct query_totals *t) {
         const struct peak *peak = &k->peaks[k->q->view->n_processes];
 
-        t->lacks_events = query_lacks_events(k->q);
-        t->lacks_blocks = query_lacks_blocks(k->q);
-        t->lacks_time = query_lacks_time(k->q);
-        t->lacks_traffic = query_lacks_traffic(k->q);
-        t->lacks_peak = query_lacks_peak(k->q);
-        t->lacks_threads = !origin_knows_threads(k->q->view);
+        tell_lacks(k->q, t);
         t->lacks_reallocs = k->answer->n_processes > 0;
         for (size_t p = 0; p < k->answer->n_processes; p++) {
                 const struct query_totals *x = &k->answer->processes[p];
@@ -325,6 +325,7 @@ static void drop_idle_sites(struct asking *k) {
                 s->f.lacks_events = query_lacks_events(k->q);
                 s->f.lacks_blocks = query_lacks_blocks(k->q);
                 s->f.lacks_traffic = query_lacks_traffic(k->q);
+                s->f.lacks_live = query_lacks_live(k->q);
                 if (!query_figures_are_idle(&s->f))
                         k->sites.items[n++] = *s;
         }
@@ -349,6 +350,7 @@ static void clear_totals(const struct asking *k, struct query_totals *t) {
                 .lacks_time = t->lacks_time,
                 .lacks_traffic = t->lacks_traffic,
                 .lacks_peak = t->lacks_peak,
+                .lacks_live = t->lacks_live,
                 .lacks_threads = t->lacks_threads,
                 .lacks_reallocs = t->lacks_reallocs,
         };

@@ -35,6 +35,7 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->lacks_events |= f->lacks_events;
         to->lacks_blocks |= f->lacks_blocks;
         to->lacks_traffic |= f->lacks_traffic;
+        to->lacks_live |= f->lacks_live;
 }
 
 void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a) {

@@ -174,6 +174,12 @@ uint64_t query_sample_bytes(const struct query *q) {
         return m->flags & TRACE_IS_SAMPLED ? MAX(m->sample_bytes, (uint64_t)1) : 0;
 }
 
+uint64_t query_estimate_bytes(const struct query *q) {
+        const struct trace_meta *m = &q->view->meta;
+
+        return m->flags & TRACE_IS_TOTALS ? m->sample_bytes : query_sample_bytes(q);
+}
+
 uint32_t query_main_process(const struct query *q) {
         uint32_t process = 0;
 

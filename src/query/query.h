@@ -111,6 +111,9 @@ uint64_t query_edge_near(const struct query *q, uint64_t time_ns);
 
 /* The mean distance in bytes of the samples it consists of, when it began; 0: every event is in it. */
 uint64_t query_sample_bytes(const struct query *q);
+/* The same of a recording of silt's or of another tool's, whose sums are estimates without errors. 0: its figures were counted, or nobody
+ * says. */
+uint64_t query_estimate_bytes(const struct query *q);
 /* What stands where bytes stand (enum trace_unit): "bytes", "samples", "nanoseconds", "unknown". */
 const char *query_unit_name(const struct query *q);
 
@@ -265,6 +268,7 @@ struct query_totals {
         bool lacks_threads; /* the source does not tell who did what: n_threads means nothing */
         bool lacks_reallocs; /* the source does not tell them from allocations and frees: unknown, and 0 */
         bool lacks_peak; /* of one moment: what was live at the peak is unknown, peak_bytes are that moment's */
+        bool lacks_live; /* what was freed, and so what was live, is unknown: only what was allocated is; lacks_peak too */
         bool lacks_time; /* moments are numbered: peak_ns is n seconds for the n-th */
         /* Recordings of samples: allocations, frees, reallocations and bytes allocated are counted and not estimated */
         bool is_tallied;
@@ -293,7 +297,7 @@ struct query_figures {
         int64_t aged_bytes; /* query/ages.h; else 0, both */
         double aged_byte_s;
         bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
-        bool lacks_blocks, lacks_traffic; /* as in struct query_totals */
+        bool lacks_blocks, lacks_traffic, lacks_live; /* as in struct query_totals */
 };
 
 /* The standard error of a metric of a recording of samples; 0: it is exact. */

@@ -109,6 +109,10 @@ static inline bool query_lacks_peak(const struct query *q) {
         return q->view->meta.flags & TRACE_LACKS_PEAK;
 }
 
+static inline bool query_lacks_live(const struct query *q) {
+        return q->view->meta.flags & TRACE_LACKS_LIVE;
+}
+
 static inline bool query_lacks_time(const struct query *q) {
         return q->view->meta.flags & TRACE_LACKS_TIME;
 }

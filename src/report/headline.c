@@ -420,6 +420,13 @@ static void add_filtered(const struct report *r, struct str *to) {
                 str_add(to, ".");
                 return;
         }
+        if (t->lacks_live) {
+                str_addf(to, "%s of the %s", unit_bytes(&a, t->alloc_bytes),
+                         unit_bytes(&b, all->alloc_bytes));
+                view_add_share(to, (int64_t)t->alloc_bytes, all->alloc_bytes);
+                str_add(to, " allocated.");
+                return;
+        }
         if (t->n_allocs == 0 && t->begin_blocks == 0 && t->peak_blocks == 0) {
                 if (r->answer->known_from_ns)
                         str_addf(to,
@@ -451,6 +458,14 @@ static void add_sums(const struct report *r, struct str *to) {
         if (unit_weights() != UNIT_BYTES) {
                 str_addf(to, ": %s in %s call path%s.", unit_weight(&a, t->alloc_bytes),
                          unit_count(&b, t->n_sites), plural(t->n_sites));
+                return;
+        }
+        if (t->lacks_live) {
+                str_addf(to, " allocated %s", unit_bytes(&a, t->alloc_bytes));
+                if (!t->lacks_blocks)
+                        str_addf(to, " in %s allocation%s", unit_count(&b, t->n_allocs),
+                                 plural(t->n_allocs));
+                str_add(to, ". What was live is unknown.");
                 return;
         }
         if (n_moments <= 1 || t->lacks_peak) {
@@ -544,6 +559,7 @@ static void add_sentence(const struct style *s, const struct report *r, struct s
                 }
                 str_add(to, windowed                       ? " allocated nothing."
                             : unit_weights() != UNIT_BYTES ? ": nothing was counted."
+                            : t->lacks_live                ? " allocated nothing."
                             : t->lacks_time                ? " held nothing."
                                             : " and made no allocations that silt could see.");
                 return;

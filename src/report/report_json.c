@@ -226,12 +226,17 @@ static void put_filter(struct json *j, const struct report *r) {
                 put_null(j, "allocations");
         else
                 json_put_uint(j, "allocations", r->unfiltered.n_allocs);
-        if (show_knows_allocated(r->unfiltered.lacks_blocks))
+        if (show_knows_allocated(r->unfiltered.lacks_blocks, r->unfiltered.lacks_live))
                 json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
         else
                 put_null(j, "bytes_allocated");
-        json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
-        json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
+        if (r->unfiltered.lacks_live) {
+                put_null(j, "peak_live_bytes");
+                put_null(j, "end_live_bytes");
+        } else {
+                json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
+                json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
+        }
         json_end(j);
         json_put_double(j, "known_from_s", seconds(r->answer->known_from_ns), 6);
 }
@@ -250,7 +255,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_string(&j, "unit", unit_weight_name());
         json_key(&j, "has_times");
         json_bool(&j, !r->whole.lacks_time);
-        json_put_string(&j, "mode", query_sample_bytes(r->q) ? "sampled" : "exact");
+        json_put_string(&j, "mode", query_estimate_bytes(r->q) ? "sampled" : "exact");
         estimate_put(&j, r->q, r->answer);
         json_key(&j, "window");
         json_object(&j);

@@ -142,9 +142,10 @@ void story_of_sums(const char *path, unsigned variant) {
         } kinds[N_SUMS_VARIANTS] = {{0, TRACE_UNIT_BYTES},
                                     {TRACE_LACKS_TIME, TRACE_UNIT_BYTES},
                                     {TRACE_LACKS_TIME | TRACE_LACKS_PEAK, TRACE_UNIT_BYTES},
-                                    {TRACE_LACKS_ANY, TRACE_UNIT_BYTES},
+                                    {TRACE_LACKS_ANY & ~TRACE_LACKS_LIVE, TRACE_UNIT_BYTES},
+                                    {TRACE_LACKS_LIVE | TRACE_LACKS_PEAK, TRACE_UNIT_BYTES},
                                     {TRACE_LACKS_BLOCKS, TRACE_UNIT_NS},
-                                    {TRACE_LACKS_ANY, TRACE_UNIT_SAMPLES}};
+                                    {TRACE_LACKS_ANY & ~TRACE_LACKS_LIVE, TRACE_UNIT_SAMPLES}};
         unsigned i = variant % N_SUMS_VARIANTS;
 
         sums_trace_write_as(path, kinds[i].flags, kinds[i].unit);

@@ -10,7 +10,7 @@ void story_of_family(const char *path, unsigned variant);
 void story_of_time(const char *path, unsigned variant);
 /* Of another tool, which does not know everything: N_SUMS_VARIANTS. */
 void story_of_sums(const char *path, unsigned variant);
-enum { N_SUMS_VARIANTS = 6 };
+enum { N_SUMS_VARIANTS = 7 };
 /* Killed for lack of memory. */
 void story_of_kill(const char *path, unsigned variant);
 enum kill_variant {

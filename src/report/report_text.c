@@ -225,7 +225,7 @@ static bool has_notes(const struct report *r, const struct trace_note *const *li
 
 /* Nothing is missing but what was not asked for. */
 static bool is_only_sampled(const struct report *r) {
-        return query_sample_bytes(r->q) && r->answer->is_exact && r->whole.n_lost == 0 &&
+        return query_estimate_bytes(r->q) && r->answer->is_exact && r->whole.n_lost == 0 &&
                r->v->n_unwritten_events == 0;
 }
 
@@ -254,7 +254,7 @@ static void print_notes(const struct style *s, const struct report *r) {
         }
         if (!r->answer->is_exact)
                 print_note(s, view_inexact(r->answer));
-        else if (!r->quality.is_exact && !query_sample_bytes(r->q))
+        else if (!r->quality.is_exact && !query_estimate_bytes(r->q))
                 print_note(s, "The figures are not exact: some events are not in the trace.");
         if (naming.n)
                 print_note(s, str_text(&naming));

@@ -118,8 +118,12 @@ void totals_print(const struct style *s, const struct report *r) {
         else
                 add_blocks(&table, s, r, report_is_filtered(r) ? "at the peak" : "peak live",
                            t->peak_bytes, t->peak_blocks, t->var[QUERY_PEAK]);
-        add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks, t->var[QUERY_END]);
-        if (lacks_calls)
+        if (t->lacks_live)
+                add(&table, "at the end", "unknown");
+        else
+                add_blocks(&table, s, r, "at the end", t->end_bytes, t->end_blocks,
+                           t->var[QUERY_END]);
+        if (lacks_calls && !t->lacks_live)
                 add(&table, "allocated", "unknown");
         else
                 add(&table, "allocated", "%s%s in total", counted, unit_bytes(&a, t->alloc_bytes));
@@ -143,7 +147,8 @@ void totals_print(const struct style *s, const struct report *r) {
                             (double)MAX(query_metric_whole(t, QUERY_COUNT), 1u));
         else
                 add(&table, "  temporary", "0");
-        add(&table, "frees", "%s%s", counted, lacks_calls ? "unknown" : unit_count(&a, t->n_frees));
+        add(&table, "frees", "%s%s", counted,
+            lacks_calls || t->lacks_live ? "unknown" : unit_count(&a, t->n_frees));
         add(&table, "reallocations", "%s%s", counted,
             t->lacks_events || t->lacks_reallocs ? "unknown" : unit_count(&a, t->n_reallocs));
         add(&table, "call paths", "%s", unit_count(&a, t->n_sites));
@@ -214,6 +219,8 @@ void totals_print_heap_summary(const struct style *s, const struct report *r) {
                                                   : "the end";
         struct unit_text a, b, c;
 
+        if (t->lacks_live)
+                return; /* nothing of what it tells is known */
         fprintf(s->out, "\nHEAP SUMMARY:\n");
         fprintf(s->out, "    in use at %s: %s%s bytes in %s blocks\n", where,
                 query_sample_bytes(r->q) ? "about " : "", unit_count(&a, t->end_bytes),

@@ -130,6 +130,16 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
                         reterr, "by",
                         err_set(reterr, -ENOTSUP,
                                 "this recording has totals and no events: which allocations were temporary is unknown: choose another metric"));
+        if (query_view(q)->meta.flags & TRACE_LACKS_LIVE &&
+            (ret->metric == QUERY_PEAK || ret->metric == QUERY_END ||
+             ret->metric == QUERY_GROWTH)) {
+                if (r->has_metric)
+                        return err_about(
+                                reterr, "by",
+                                err_set(reterr, -ENOTSUP,
+                                        "this recording has only what was allocated: what was live is unknown: choose allocated"));
+                ret->metric = QUERY_ALLOCATED;
+        }
         if (ret->metric == QUERY_PEAK && query_view(q)->meta.flags & TRACE_LACKS_PEAK) {
                 if (r->has_metric)
                         return err_about(
@@ -146,7 +156,8 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
                                 "this recording has only what was live: what was allocated in all is unknown: choose another metric"));
         if (query_view(q)->meta.flags & TRACE_LACKS_BLOCKS &&
             (ret->metric == QUERY_COUNT ||
-             (ret->metric == QUERY_ALLOCATED && query_view(q)->meta.unit == TRACE_UNIT_BYTES)))
+             (ret->metric == QUERY_ALLOCATED && query_view(q)->meta.unit == TRACE_UNIT_BYTES &&
+              !(query_view(q)->meta.flags & TRACE_LACKS_LIVE))))
                 return err_about(
                         reterr, "by",
                         err_set(reterr, -ENOTSUP,

@@ -74,8 +74,8 @@ static void put_known(struct json *j, const char *key, uint64_t v, bool is_known
                 json_null(j);
 }
 
-bool show_knows_allocated(bool lacks_blocks) {
-        return !lacks_blocks || unit_weights() != UNIT_BYTES;
+bool show_knows_allocated(bool lacks_blocks, bool lacks_live) {
+        return !lacks_blocks || lacks_live || unit_weights() != UNIT_BYTES;
 }
 
 static void put_known_int(struct json *j, const char *key, int64_t v, bool is_known) {
@@ -95,6 +95,7 @@ static void put_time(struct json *j, const struct query_figures *f) {
 void show_put_figures(struct json *j, const char *key, const struct query_figures *f,
                       enum query_metric m) {
         struct query_figures no_memory;
+        bool has_live_blocks;
 
         json_key(j, key);
         json_object(j);
@@ -107,20 +108,22 @@ void show_put_figures(struct json *j, const char *key, const struct query_figure
                 memcpy(no_memory.var, f->var, sizeof(f->var));
                 f = &no_memory;
         }
+        has_live_blocks = !f->lacks_blocks && !f->lacks_live;
         put_known(j, "allocations", f->n_allocs, !f->lacks_blocks && !f->lacks_traffic);
         put_known(j, "bytes_allocated", f->alloc_bytes,
-                  show_knows_allocated(f->lacks_blocks) && !f->lacks_traffic);
-        put_known(j, "frees", f->n_frees, !f->lacks_blocks && !f->lacks_traffic);
+                  show_knows_allocated(f->lacks_blocks, f->lacks_live) && !f->lacks_traffic);
+        put_known(j, "frees", f->n_frees, has_live_blocks && !f->lacks_traffic);
         put_known(j, "bytes_freed", f->free_bytes,
-                  show_knows_allocated(f->lacks_blocks) && !f->lacks_traffic);
+                  show_knows_allocated(f->lacks_blocks, false) && !f->lacks_traffic &&
+                          !f->lacks_live);
         put_known(j, "temporary_allocations", f->n_temporary, !f->lacks_events);
         put_known(j, "reallocations", f->n_reallocs, !f->lacks_events);
-        put_int(j, "peak_live_bytes", f->peak_bytes);
-        put_known_int(j, "peak_live_blocks", f->peak_blocks, !f->lacks_blocks);
-        put_int(j, "begin_live_bytes", f->begin_bytes);
-        put_known_int(j, "begin_live_blocks", f->begin_blocks, !f->lacks_blocks);
-        put_int(j, "end_live_bytes", f->end_bytes);
-        put_known_int(j, "end_live_blocks", f->end_blocks, !f->lacks_blocks);
+        put_known_int(j, "peak_live_bytes", f->peak_bytes, !f->lacks_live);
+        put_known_int(j, "peak_live_blocks", f->peak_blocks, has_live_blocks);
+        put_known_int(j, "begin_live_bytes", f->begin_bytes, !f->lacks_live);
+        put_known_int(j, "begin_live_blocks", f->begin_blocks, has_live_blocks);
+        put_known_int(j, "end_live_bytes", f->end_bytes, !f->lacks_live);
+        put_known_int(j, "end_live_blocks", f->end_blocks, has_live_blocks);
         if (f->var[m] > 0)
                 json_put_double(j, "standard_error", query_figures_error(f, m), 1);
         json_end(j);
@@ -152,8 +155,10 @@ void show_put_sites(struct json *j, const struct query *q, const struct query_an
         json_key(j, "sites");
         if ((m == QUERY_TEMPORARY && a->totals.lacks_events) ||
             (m == QUERY_PEAK && a->totals.lacks_peak) ||
+            ((m == QUERY_END || m == QUERY_GROWTH) && a->totals.lacks_live) ||
             (m == QUERY_COUNT && a->totals.lacks_blocks) ||
-            (m == QUERY_ALLOCATED && !show_knows_allocated(a->totals.lacks_blocks)) ||
+            (m == QUERY_ALLOCATED &&
+             !show_knows_allocated(a->totals.lacks_blocks, a->totals.lacks_live)) ||
             ((m == QUERY_COUNT || m == QUERY_ALLOCATED) && a->totals.lacks_traffic)) {
                 json_null(j);
                 return;
@@ -187,14 +192,14 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
         json_key(j, key);
         json_object(j);
         put_known(j, "allocations", t->n_allocs, !t->lacks_blocks && !t->lacks_traffic);
-        put_known(j, "frees", t->n_frees, !t->lacks_blocks && !t->lacks_traffic);
+        put_known(j, "frees", t->n_frees, !t->lacks_blocks && !t->lacks_traffic && !t->lacks_live);
         put_known(j, "reallocations", t->n_reallocs, is_told && !t->lacks_reallocs);
         put_known(j, "failed_allocations", t->n_failed, is_told);
         put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
         put_known(j, "prior_frees", t->n_prior_frees, is_told);
         put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
         put_known(j, "bytes_allocated", t->alloc_bytes,
-                  show_knows_allocated(t->lacks_blocks) && !t->lacks_traffic);
+                  show_knows_allocated(t->lacks_blocks, t->lacks_live) && !t->lacks_traffic);
         put_known(j, "temporary_allocations", t->n_temporary, is_told);
         put_known(j, "peak_live_bytes", t->peak_bytes, !t->lacks_peak);
         put_known(j, "peak_live_blocks", t->peak_blocks, !t->lacks_blocks && !t->lacks_peak);
@@ -203,8 +208,8 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
                 json_null(j);
         else
                 json_double(j, (double)t->peak_ns / 1e9, 6);
-        json_put_uint(j, "end_live_bytes", t->end_bytes);
-        put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks);
+        put_known(j, "end_live_bytes", t->end_bytes, !t->lacks_live);
+        put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks && !t->lacks_live);
         if (t->has_left) {
                 json_put_uint(j, "left_bytes", t->left_bytes);
                 json_put_uint(j, "left_blocks", t->left_blocks);
@@ -251,7 +256,8 @@ void show_put_answer(struct json *j, const struct query *q, const struct query_a
                                   .end_bytes = (int64_t)t->end_bytes,
                                   .end_blocks = (int64_t)t->end_blocks,
                                   .lacks_events = t->lacks_events,
-                                  .lacks_blocks = t->lacks_blocks};
+                                  .lacks_blocks = t->lacks_blocks,
+                                  .lacks_live = t->lacks_live};
 
         for (size_t i = 0; i < a->n_sites; i++)
                 f.free_bytes += a->sites[i].f.free_bytes;

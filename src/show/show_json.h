@@ -16,7 +16,7 @@
 /* ---- call paths ------------------------------------------------------------------------------ */
 
 /* A source of bytes that counted no blocks saw what was live, not what was allocated in between. */
-bool show_knows_allocated(bool lacks_blocks);
+bool show_knows_allocated(bool lacks_blocks, bool lacks_live);
 
 /* "label": as reports show it, where that is not the function's whole name. */
 void show_put_frame(struct json *j, const struct query *q, const struct query_frame *f,

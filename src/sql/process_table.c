@@ -91,20 +91,21 @@ static void put_process_figure(const struct sql_space *s, const struct query_tot
                                sqlite3_context *to, int column) {
         bool has_memory = !query_is_of_time(s->trace.q),
              has_traffic = !t->lacks_traffic && has_memory,
-             has_blocks = !t->lacks_blocks && has_memory;
-        /* a source of bytes that counted no blocks saw what was live only */
-        bool has_bytes = has_traffic && (has_blocks || s->view->meta.unit != TRACE_UNIT_BYTES);
+             has_blocks = !t->lacks_blocks && has_memory, has_live = !t->lacks_live && has_memory;
+        /* a source of bytes that counted no blocks saw what was live only, or what was allocated only */
+        bool has_bytes = has_traffic &&
+                         (has_blocks || t->lacks_live || s->view->meta.unit != TRACE_UNIT_BYTES);
 
         switch (column) {
         case PROCESS_ALLOCATIONS: put_if(to, has_blocks && has_traffic, t->n_allocs); break;
         case PROCESS_ALLOCATED_BYTES: put_if(to, has_bytes, t->alloc_bytes); break;
-        case PROCESS_FREES: put_if(to, has_blocks && has_traffic, t->n_frees); break;
+        case PROCESS_FREES: put_if(to, has_blocks && has_traffic && has_live, t->n_frees); break;
         case PROCESS_PEAK_BYTES: put_if(to, !t->lacks_peak && has_memory, t->peak_bytes); break;
         case PROCESS_PEAK_NS:
                 put_if(to, !t->lacks_peak && !t->lacks_time && has_memory, t->peak_ns);
                 break;
-        case PROCESS_END_BYTES: put_if(to, has_memory, t->end_bytes); break;
-        case PROCESS_END_BLOCKS: put_if(to, has_blocks, t->end_blocks); break;
+        case PROCESS_END_BYTES: put_if(to, has_live, t->end_bytes); break;
+        case PROCESS_END_BLOCKS: put_if(to, has_blocks && has_live, t->end_blocks); break;
         case PROCESS_PEAK_RSS_BYTES: put_if(to, t->peak_rss_bytes, t->peak_rss_bytes); break;
         default: break;
         }

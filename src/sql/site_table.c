@@ -139,24 +139,29 @@ static void put_figure(const struct query_figures *f, struct sql_space *space, s
         bool has_blocks = !(v->meta.flags & TRACE_LACKS_BLOCKS);
         bool has_traffic = !(v->meta.flags & TRACE_LACKS_TRAFFIC);
         bool has_peak = !(v->meta.flags & TRACE_LACKS_PEAK);
+        bool has_live = !(v->meta.flags & TRACE_LACKS_LIVE);
 
         switch (column) {
         case SITE_ALLOCATIONS: put_if(to, has_blocks && has_traffic, (int64_t)f->n_allocs); break;
         case SITE_ALLOCATED_BYTES: put_if(to, has_traffic, (int64_t)f->alloc_bytes); break;
-        case SITE_FREES: put_if(to, has_blocks && has_traffic, (int64_t)f->n_frees); break;
-        case SITE_FREED_BYTES: put_if(to, has_traffic, (int64_t)f->free_bytes); break;
+        case SITE_FREES:
+                put_if(to, has_blocks && has_traffic && has_live, (int64_t)f->n_frees);
+                break;
+        case SITE_FREED_BYTES: put_if(to, has_traffic && has_live, (int64_t)f->free_bytes); break;
         case SITE_PEAK_BLOCKS: put_if(to, has_peak && has_blocks, f->peak_blocks); break;
         case SITE_PEAK_BYTES: put_if(to, has_peak, f->peak_bytes); break;
-        case SITE_START_BLOCKS: put_if(to, has_blocks, f->begin_blocks); break;
-        case SITE_START_BYTES: put_if(to, true, f->begin_bytes); break;
-        case SITE_END_BLOCKS: put_if(to, has_blocks, f->end_blocks); break;
-        case SITE_END_BYTES: put_if(to, true, f->end_bytes); break;
+        case SITE_START_BLOCKS: put_if(to, has_blocks && has_live, f->begin_blocks); break;
+        case SITE_START_BYTES: put_if(to, has_live, f->begin_bytes); break;
+        case SITE_END_BLOCKS: put_if(to, has_blocks && has_live, f->end_blocks); break;
+        case SITE_END_BYTES: put_if(to, has_live, f->end_bytes); break;
         case SITE_TEMPORARY: put_if(to, !f->lacks_events, (int64_t)f->n_temporary); break;
         case SITE_REALLOCATIONS:
                 put_if(to, space_knows_reallocs(space), (int64_t)f->n_reallocs);
                 break;
-        case WINDOW_GROWTH_BYTES: put_if(to, true, f->end_bytes - f->begin_bytes); break;
-        case WINDOW_GROWTH_BLOCKS: put_if(to, has_blocks, f->end_blocks - f->begin_blocks); break;
+        case WINDOW_GROWTH_BYTES: put_if(to, has_live, f->end_bytes - f->begin_bytes); break;
+        case WINDOW_GROWTH_BLOCKS:
+                put_if(to, has_blocks && has_live, f->end_blocks - f->begin_blocks);
+                break;
         default: break;
         }
 }

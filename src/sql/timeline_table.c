@@ -149,8 +149,14 @@ static void timeline_column(struct sql_cursor *base, sqlite3_context *to, int co
         switch (column) {
         case TIMELINE_BEGIN: sql_result_count(to, x->begin_ns); break;
         case TIMELINE_END: sql_result_count(to, x->end_ns); break;
-        case TIMELINE_LIVE: sql_result_count(to, x->live_bytes); break;
-        case TIMELINE_LOW_LIVE: sql_result_count(to, x->low_live_bytes); break;
+        case TIMELINE_LIVE:
+                if (!(flags & TRACE_LACKS_LIVE))
+                        sql_result_count(to, x->live_bytes);
+                break;
+        case TIMELINE_LOW_LIVE:
+                if (!(flags & TRACE_LACKS_LIVE))
+                        sql_result_count(to, x->low_live_bytes);
+                break;
         case TIMELINE_RSS:
                 if (x->has_rss)
                         sql_result_count(to, x->rss_bytes);

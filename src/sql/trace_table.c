@@ -84,7 +84,7 @@ static void put_fact(const struct sql_space *s, enum fact fact, sqlite3_context 
         case FACT_TO: sqlite3_result_int64(to, (int64_t)v->end_ns); break;
         case FACT_UNIT: sql_result_name(to, query_unit_name(s->trace.q)); break;
         case FACT_SAMPLE_BYTES:
-                sqlite3_result_int64(to, (int64_t)query_sample_bytes(s->trace.q));
+                sqlite3_result_int64(to, (int64_t)query_estimate_bytes(s->trace.q));
                 break;
         case FACT_N: break;
         }

@@ -53,7 +53,8 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         char text[64];
         size_t col = 0;
 
-        col = put_figure(c, row, col, INK_LIVE, "heap", unit_bytes(&t, now->live_bytes));
+        col = put_figure(c, row, col, INK_LIVE, "heap",
+                         model_totals(m)->lacks_live ? "unknown" : unit_bytes(&t, now->live_bytes));
         if (now->has_rss)
                 col = put_figure(c, row, col, INK_RSS, "resident", unit_bytes(&t, now->rss_bytes));
         if (model_totals(m)->lacks_events) {
@@ -156,7 +157,7 @@ static const char *figure_text(const struct model *m, const struct query_figures
         case MODEL_BY_LIVE:
         case MODEL_N_SORTS: break;
         }
-        return unit_bytes(t, (uint64_t)MAX(f->end_bytes, (int64_t)0));
+        return f->lacks_live ? "-" : unit_bytes(t, (uint64_t)MAX(f->end_bytes, (int64_t)0));
 }
 
 /* Of one CPU, which several threads may pass. */

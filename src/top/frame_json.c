@@ -7,11 +7,6 @@ static void put_bool(struct json *j, const char *key, bool v) {
         json_bool(j, v);
 }
 
-static void put_int(struct json *j, const char *key, int64_t v) {
-        json_key(j, key);
-        json_int(j, v);
-}
-
 static void put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
         json_key(j, key);
         if (is_known)
@@ -43,12 +38,12 @@ static void put_now(struct json *j, const struct model *m) {
                 json_put_double(j, "live_error_bytes", m->live_error_bytes, 0);
         }
         put_bool(j, "attached", m->is_attached_late);
-        json_put_uint(j, "live_bytes", now->live_bytes);
-        put_known(j, "live_blocks", now->live_blocks, has_blocks);
+        put_known(j, "live_bytes", now->live_bytes, !t->lacks_live);
+        put_known(j, "live_blocks", now->live_blocks, has_blocks && !t->lacks_live);
         put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak);
         put_known(j, "rss_bytes", now->rss_bytes, now->has_rss);
         put_known(j, "allocations", now->n_allocs, has_traffic);
-        put_known(j, "frees", now->n_frees, has_traffic);
+        put_known(j, "frees", now->n_frees, has_traffic && !t->lacks_live);
         put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
         put_known(j, "failed_allocations", now->n_failed, has_events);
         put_known(j, "lost_events", now->n_lost, has_events);
@@ -90,9 +85,13 @@ static void put_group(struct json *j, const struct model *m, size_t at) {
         json_put_string(j, "module", g->frame.module);
         json_put_string(j, "file", g->frame.file);
         json_put_uint(j, "line", g->frame.line);
-        put_int(j, "live_bytes", g->self.end_bytes);
+        json_key(j, "live_bytes");
+        if (g->self.lacks_live)
+                json_null(j);
+        else
+                json_int(j, g->self.end_bytes);
         json_key(j, "live_blocks");
-        if (g->self.lacks_blocks)
+        if (g->self.lacks_blocks || g->self.lacks_live)
                 json_null(j);
         else
                 json_int(j, g->self.end_blocks);
@@ -114,7 +113,7 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         json_put_uint(j, "pid", query_view(m->q)->processes[p->process].start.pid);
         json_put_string(j, "name", query_process_name(m->q, p->process));
         put_bool(j, "is_alive", p->is_alive);
-        json_put_uint(j, "live_bytes", p->live_bytes);
+        put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live);
         put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
         put_growth(j, p->growth_bytes, has_events);
         put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_events);

@@ -13,7 +13,7 @@ static void write_head(FILE *out, const struct model *m) {
         struct unit_text time, live, peak, rss, rate, allocs;
 
         fprintf(out, "at %s: heap %s (peak %s)  resident %s", unit_moment(&time, now->time_ns),
-                unit_bytes(&live, now->live_bytes),
+                model_totals(m)->lacks_live ? "unknown" : unit_bytes(&live, now->live_bytes),
                 model_totals(m)->lacks_peak ? "unknown" : unit_bytes(&peak, now->peak_bytes),
                 now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown");
         if (!model_totals(m)->lacks_events)
@@ -35,7 +35,9 @@ static void write_row(FILE *out, const struct model *m, const struct style *s, s
         if (m->cpu_ns)
                 snprintf(cpu, sizeof(cpu), " %6.1f %%", 100 * model_cpus(m, at));
         fprintf(out, "%10s %10s %12s%s  %s\n",
-                unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
+                g->self.lacks_live
+                        ? "-"
+                        : unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
                 has_events ? unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes)
                            : "-",
                 has_events

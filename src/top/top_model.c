@@ -587,6 +587,11 @@ void model_add_sentence(const struct model *m, struct str *to) {
                 add_doubts(m, to);
                 return;
         }
+        if (m->answer->totals.lacks_live) {
+                str_addf(to, " allocated %s.", unit_bytes(&live, m->answer->totals.alloc_bytes));
+                add_doubts(m, to);
+                return;
+        }
         if (is_mostly_no_blocks(m))
                 add_resident(m, to);
         else

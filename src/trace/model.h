@@ -53,8 +53,11 @@ enum trace_flags {
         /* Only what was live at the moments is known: what the file has allocated and freed is the least that explains it. */
         TRACE_LACKS_TRAFFIC = 1u << 6,
         TRACE_LACKS_PEAK = 1u << 7, /* one moment, and not that of the peak */
-        TRACE_LACKS_ANY =
-                TRACE_LACKS_TIME | TRACE_LACKS_BLOCKS | TRACE_LACKS_TRAFFIC | TRACE_LACKS_PEAK,
+        /* Only what was allocated is known: the file has nothing freed, and what it has live means nothing. Goes with
+         * TRACE_LACKS_PEAK. */
+        TRACE_LACKS_LIVE = 1u << 8,
+        TRACE_LACKS_ANY = TRACE_LACKS_TIME | TRACE_LACKS_BLOCKS | TRACE_LACKS_TRAFFIC |
+                          TRACE_LACKS_PEAK | TRACE_LACKS_LIVE,
 };
 
 /* What stands where bytes stand, in all figures of the trace. Another one than bytes only with TRACE_LACKS_BLOCKS. Numbers stand in
@@ -69,6 +72,9 @@ enum trace_unit {
 
 /* Of META, for reader and verifier. */
 static inline bool trace_flags_are_valid(uint32_t flags, uint32_t unit) {
+        if (flags & TRACE_LACKS_LIVE &&
+            (flags & (TRACE_LACKS_PEAK | TRACE_LACKS_TRAFFIC)) != TRACE_LACKS_PEAK)
+                return false;
         if (flags & TRACE_IS_TOTALS)
                 return !(flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY)) &&
                        unit < TRACE_N_UNITS &&

@@ -489,6 +489,12 @@ static void test_flags_go_together(void **state) {
         assert_false(trace_flags_are_valid(totals | TRACE_LACKS_TIME, TRACE_UNIT_SAMPLES));
         assert_false(trace_flags_are_valid(totals | lacks, TRACE_N_UNITS));
         assert_false(trace_flags_are_valid(0, TRACE_UNIT_NS));
+        assert_true(trace_flags_are_valid(totals | TRACE_LACKS_LIVE | TRACE_LACKS_PEAK,
+                                          TRACE_UNIT_BYTES));
+        assert_false(trace_flags_are_valid(totals | TRACE_LACKS_LIVE, TRACE_UNIT_BYTES));
+        assert_false(trace_flags_are_valid(totals | TRACE_LACKS_LIVE | TRACE_LACKS_PEAK |
+                                                   TRACE_LACKS_TRAFFIC,
+                                           TRACE_UNIT_BYTES));
 }
 
 int main(void) {

@@ -320,3 +320,30 @@ def test_ltrace_says_what_it_does_not_show(t):
     for more, is_said in (('server->strdup("abc") = 0x38e0e310\n', True), ("server->strlen(0x38e0e310) = 3\n", False)):
         words = " ".join(t.silt.command("report", dump(t, "lt.log", log + more)).text.split())
         assert ("Blocks of strdup and other functions that allocate inside the C library are missing" in words) == is_said, words
+
+
+def test_dhat_without_lifetimes_knows_nothing_live(t):
+    """`bklt` is false: sums of what was allocated, and no word on what was freed."""
+    path = t.path("totals.dhat")
+    with open(path, "w") as f:
+        f.write('{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":false,"bkacc":false,"cmd":"app","pid":7,"te":5,'
+                '"pps":[{"tb":900,"tbk":9,"fs":[1]},{"tb":60,"tbk":6,"fs":[2]}],"ftbl":["[root]","0x10: f (m.c:1)","0x20: g (m.c:2)"]}')
+    got = report(t, path)
+    assert got["headline"] == "app allocated 960 B in 15 allocations. What was live is unknown.", got["headline"]
+    totals = got["totals"]
+    assert (totals["allocations"], totals["bytes_allocated"]) == (15, 960), totals
+    assert [totals[k] for k in ("frees", "peak_live_bytes", "end_live_bytes", "peak_live_blocks", "end_live_blocks")] == [None] * 5, totals
+    assert got["top"][0]["metric"] == "allocated" and got["findings"] == [], got
+    for line in t.silt.command("report", verified(t, path)).text.splitlines():
+        assert not re.search(r"(peak live|at the end|frees) +\d", line), line
+    for metric in ("peak", "end", "growth"):
+        r = t.silt.command("report", path, "--by", metric)
+        assert r.code == 2 and "what was live is unknown: choose allocated" in r.errors, r.errors
+    r = t.silt.command("sql", "--csv", path, "SELECT allocated_bytes, freed_bytes, end_bytes, peak_bytes FROM sites ORDER BY 1")
+    assert r.text.split() == ["allocated_bytes,freed_bytes,end_bytes,peak_bytes", "60,,,", "900,,,"], r.text
+    r = t.silt.command("check", path, "--max-peak", "1K", "--max-end", "1K", "--max-allocated", "1K", "--json")
+    assert [x["verdict"] for x in parse(r.stdout)["checks"]] == ["unknown", "unknown", "ok"], r.text
+    r = t.silt.command("metrics", path)
+    assert r.code == 0 and "_allocated_bytes_total" in r.text and "live_bytes{" not in r.text and "silt_own_" not in r.text, r.text
+    r = t.silt.command("export", path, "--format", "massif", "-o", t.path("never"))
+    assert r.code == 2 and "has no sums of what was live" in r.errors and r.errors.count("\n") == 1, r.errors

@@ -29,7 +29,7 @@ function Figures({ trace }: { trace: Trace }) {
       {trace.has_peak !== false && !time?.is_all && weightWords() === null && (
         <span title={resident ?? "Blocks: allocated and not yet freed, at most"}>live <b>{bytes(trace.peak.bytes)}</b>{resident !== null && trace.peak.bytes < trace.peak_rss_bytes && `, ${residentShare(trace)} of it`}</span>
       )}
-      {!time?.is_all && <span>{weightWords() !== null ? "in all" : trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
+      {!time?.is_all && <span>{trace.has_live === false ? "allocated" : weightWords() !== null ? "in all" : trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
       {time && <span>CPU <b>{duration(time.cpu_s)}</b></span>}
       {time && time.blocked_s > 0 && <span class="is-minor">blocked <b>{duration(time.blocked_s)}</b></span>}
       {weightWords() === null && <span>{time ? "in " : ""}<b>{duration(trace.duration_s)}</b></span>}
