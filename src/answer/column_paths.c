@@ -18,8 +18,8 @@ struct column_paths {
         struct frame_names names, time_names;
         struct text_pool texts;
         VEC(struct column_frame) frames;
-        struct map by_hash;       /* of what makes a frame → its number */
-        struct map first, path;   /* of a stack, the first alike; of its frames' numbers, the same */
+        struct map by_hash;     /* of what makes a frame → its number */
+        struct map first, path; /* of a stack, the first alike; of its frames' numbers, the same */
         struct frame_stack stack; /* at hand */
 };
 

@@ -165,8 +165,7 @@ static int fill_column(struct columns *c, struct query *q, size_t column, const 
         vec_push(&c->totals, a->totals);
         c->is_exact = c->is_exact && a->is_exact && !a->is_moved;
         for (size_t i = 0; i < a->n_sites; i++)
-                query_figures_add(&rows[path_of(c, paths, o, a->sites[i].stack)].f,
-                                  &a->sites[i].f);
+                query_figures_add(&rows[path_of(c, paths, o, a->sites[i].stack)].f, &a->sites[i].f);
         for (size_t i = 0; i <= c->paths.n; i++)
                 add_cell(c, &rows[i], (uint32_t)i, (uint32_t)column);
         return 0;

@@ -267,11 +267,12 @@ static int answer_with(struct ask_words *w, struct opened *t, const struct sql_o
                        struct err *reterr) {
         _cleanup_(sql_freep) struct sql *s = NULL;
         _cleanup_(sql_rows_freep) struct sql_rows *rows = NULL;
-        int r = sql_open(o, &s, reterr);
+        int r;
 
+        opened_end_progress(t); /* the trace is SQL's from here on, with its limits */
+        r = sql_open(o, &s, reterr);
         if (r >= 0)
                 r = prepare(w, s, &rows, reterr);
-        opened_end_progress(t);
         if (r < 0)
                 return r;
         return recipe_words_answer(&(struct recipe_answer){.recipe = w->recipe,

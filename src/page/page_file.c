@@ -233,9 +233,9 @@ static int put_sources(struct writing *w, struct err *reterr) {
 static int put_other_flames(struct writing *w, struct err *reterr) {
         const enum query_metric own = w->wanted.resolved.metric,
                                 metrics[] = {QUERY_CPU, QUERY_BLOCKED, QUERY_PEAK};
-        size_t n = !query_has_ticks(asker_query(w->asker))                               ? 0
+        size_t n = !query_has_ticks(asker_query(w->asker))                              ? 0
                    : !query_metric_time(own) || query_is_of_time(asker_query(w->asker)) ? 2
-                                                                                         : 3;
+                                                                                        : 3;
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < n; i++) {

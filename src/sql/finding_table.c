@@ -151,9 +151,12 @@ static int finding_next(struct sql_cursor *base, struct err *reterr) {
 
 static int finding_begin(struct sql_cursor *base, const struct sql_ask *ask, struct err *reterr) {
         struct finding_cursor *f = (struct finding_cursor *)base;
-        int r = find(base->space, reterr);
+        int r;
 
         (void)ask;
+        sql_begin_own_work(base->space->sql);
+        r = find(base->space, reterr);
+        sql_end_own_work(base->space->sql);
         if (r < 0)
                 return r;
         f->i = 0;

@@ -40,6 +40,9 @@ struct sql_space {
 
 /* For whatever takes long and is not a query: whether the statement that runs was stopped, or is beyond a limit. */
 bool sql_must_stop(struct sql *s);
+/* Between the two silt does what it does for other commands, too, whatever the statement is: the memory that it takes is not the statement's. */
+void sql_begin_own_work(struct sql *s);
+void sql_end_own_work(struct sql *s);
 
 struct query_scope space_scope(const struct sql_space *s);
 /* The answer for all of the time, made once. */

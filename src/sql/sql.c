@@ -36,6 +36,8 @@ struct sql {
         bool is_planning, is_late, is_large;
         /* what silt itself has, beside SQLite: looked at now and then */
         uint64_t begun_bytes, looked_ns;
+        uint64_t own_work_bytes; /* what it had when it began to work for itself */
+        bool is_own_work;
         sql_progress_fn progress;
         void *progress_ctx;
         struct str doubts;
@@ -63,11 +65,23 @@ static uint64_t own_bytes(void) {
 }
 
 static void look_at_memory(struct sql *s, uint64_t now) {
-        if (now - s->looked_ns < MEMORY_LOOK_NS)
+        if (s->is_own_work || now - s->looked_ns < MEMORY_LOOK_NS)
                 return;
         s->looked_ns = now;
         if (own_bytes() > s->begun_bytes + s->max_memory_bytes)
                 s->is_large = true;
+}
+
+void sql_begin_own_work(struct sql *s) {
+        s->is_own_work = true;
+        s->own_work_bytes = own_bytes();
+}
+
+void sql_end_own_work(struct sql *s) {
+        uint64_t bytes = own_bytes();
+
+        s->is_own_work = false;
+        s->begun_bytes += bytes - MIN(bytes, s->own_work_bytes);
 }
 
 bool sql_must_stop(struct sql *s) {

@@ -261,6 +261,15 @@ def test_sentences_are_true(t):
     assert "needs something" in refused(t, trace, "unsaid", "--recipes", folder)
 
 
+def test_findings_are_not_the_statement_s_memory(t):
+    """Making them takes what silt report takes, whatever the statement is; what it keeps itself has the limit."""
+    trace = shop(t)
+    r = t.silt.command("sql", "--csv", "--max-memory", "1M", trace, "SELECT count(*) > 0 FROM findings")
+    assert r.code == 0 and r.text.split()[-1] == "1", r.errors
+    r = t.silt.command("sql", "--max-memory", "1M", trace, "SELECT group_concat(text) FROM findings, allocations")
+    assert r.code == 2 and "--max-memory allows more" in r.errors, r.errors
+
+
 def test_other_forms(t):
     trace = shop(t)
     r = t.silt.command("ask", trace, "growing", "--since", "@warm", "--top", "2", "--csv")
