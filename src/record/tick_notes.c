@@ -118,6 +118,16 @@ void tick_notes_go_on(struct tick_notes *t, const struct ticker_stats *s,
         if (s->is_wide && !t->has_wide)
                 say(ctx,
                     "CPU samples are of CPUs and not of threads, as threads were too short for samples of their own: other programs were sampled too, and left out");
+        if (s->short_stack_bytes && !t->has_short) {
+                char text[300];
+
+                snprintf(
+                        text, sizeof(text),
+                        "call paths end where more than %u KiB of stack lie between: rings are small (kernel.perf_event_mlock_kb, or many CPUs); CAP_IPC_LOCK lifts the first",
+                        s->short_stack_bytes >> 10);
+                say(ctx, text);
+        }
+        t->has_short |= s->short_stack_bytes != 0;
         t->has_kernel |= !s->sees_kernel;
         t->has_switches |= !s->sees_switches;
         t->has_wide |= s->is_wide;
@@ -140,10 +150,10 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
                 say(ctx, text);
         }
         if (s->late_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
-                snprintf(
-                        text, sizeof(text),
-                        "%s of CPU time have no call path: the kernel's timers were late, or its own time was not counted",
-                        unit_duration(&n, s->late_ns));
+                snprintf(text, sizeof(text),
+                         "%s of CPU time have no call path: the kernel's timers were late%s",
+                         unit_duration(&n, s->late_ns),
+                         s->sees_kernel ? "" : ", or its own time was not counted");
                 say(ctx, text);
         }
         if (s->kernel_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {

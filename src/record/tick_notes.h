@@ -18,7 +18,7 @@ struct tick_beside {
 /* What has been told. Zeroed to begin with. */
 struct tick_notes {
         uint64_t n_lost, n_throttled, n_hidden;
-        bool has_kernel, has_switches, has_wide;
+        bool has_kernel, has_switches, has_wide, has_short;
 };
 
 /* While the recording goes on, before a slice ends: what is known of all of it, and the first of what is counted. */

@@ -98,11 +98,28 @@ static void why_time_has_no_path(void **state) {
         assert_non_null(strstr(hidden.text, "in the kernel by its own count"));
 }
 
+static void short_copies(void **state) {
+        struct ticker_stats s = {.sees_kernel = true,
+                                 .sees_switches = true,
+                                 .short_stack_bytes = 8 << 10};
+        struct tick_beside beside = {.off_cpu = true};
+        struct tick_notes notes = {0};
+        struct said first = {0}, last = {0};
+
+        (void)state;
+        tick_notes_go_on(&notes, &s, &beside, say, &first);
+        assert_int_equal(first.n, 1);
+        assert_non_null(strstr(first.text, "more than 8 KiB of stack lie between"));
+        tick_notes_end(&notes, &s, &beside, say, &last);
+        assert_int_equal(last.n, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_known_at_once),
                 cmocka_unit_test(what_is_counted),
                 cmocka_unit_test(why_time_has_no_path),
+                cmocka_unit_test(short_copies),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

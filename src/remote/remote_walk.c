@@ -52,9 +52,7 @@ static bool is_known_code(struct walk *w, uint64_t addr) {
         return m && m->module;
 }
 
-static void set_caller(struct walk *w, uint64_t ra_slot, uint64_t ra, uint64_t sp, uint64_t fp) {
-        if (ra_slot)
-                remote_memory_note(&w->memory, ra_slot, ra);
+static void set_caller(struct walk *w, uint64_t ra, uint64_t sp, uint64_t fp) {
         w->pc = arch_strip(ra);
         w->sp = sp;
         w->fp = fp;
@@ -84,13 +82,10 @@ static enum step at_zero(struct walk *w, uint64_t cfa) {
         return STEP_END;
 }
 
-static enum step leave_to(struct walk *w, uint64_t ra_slot, uint64_t ra, uint64_t cfa,
-                          uint64_t fp) {
+static enum step leave_to(struct walk *w, uint64_t ra, uint64_t cfa, uint64_t fp) {
         if (ra == 0)
                 return at_zero(w, cfa);
-        if (w->memory.is_doubtful && !is_return_address(w, arch_strip(ra)))
-                return STEP_LOST;
-        set_caller(w, ra_slot, ra, cfa, fp);
+        set_caller(w, ra, cfa, fp);
         return STEP_OK;
 }
 
@@ -136,7 +131,7 @@ static enum step step_frame_pointer(struct walk *w) {
                 return STEP_LOST;
         if (!is_known_code(w, arch_strip(ra) - 1) && !is_made_code(w, w->sp, fp))
                 return STEP_LOST;
-        set_caller(w, fp + 8, ra, fp + 16, caller_fp);
+        set_caller(w, ra, fp + 16, caller_fp);
         w->is_blind = ARCH_HAS_LR;
         return STEP_OK;
 }
@@ -161,8 +156,7 @@ static bool step_made_edge(struct walk *w) {
         if (!is_known_code(w, ra - 1) && !is_made_code(w, w->sp, fp))
                 return false;
         w->has_guessed = w->is_wild = true;
-        set_caller(w, w->sp + (uint64_t)(row_cfa_off(row) + row_ra_off(row)), ra,
-                   w->sp + (uint64_t)row_cfa_off(row), fp);
+        set_caller(w, ra, w->sp + (uint64_t)row_cfa_off(row), fp);
         return true;
 }
 
@@ -183,7 +177,7 @@ static bool step_lazy_call(struct walk *w) {
                     object >> ARCH_USER_BITS != 0 || number > LAZY_NUMBER_MAX)
                         continue;
                 w->has_guessed = true;
-                set_caller(w, at + 24, ra, at + 32, w->fp);
+                set_caller(w, ra, at + 32, w->fp);
                 return true;
         }
         return false;
@@ -198,7 +192,7 @@ static enum step step_no_cfi(struct walk *w) {
         if (!ARCH_HAS_LR || !w->is_exact || w->lr == 0 || !is_known_code(w, arch_strip(w->lr) - 1))
                 return step_frame_pointer(w);
         w->has_guessed = true;
-        set_caller(w, 0, w->lr, w->sp, w->fp);
+        set_caller(w, w->lr, w->sp, w->fp);
         return STEP_OK;
 }
 
@@ -217,7 +211,7 @@ static enum step step_signal(struct walk *w) {
 #endif
         if (pc == 0 || w->n_switches++ == SWITCHES_MAX)
                 return STEP_LOST;
-        set_caller(w, at + ARCH_SIGFRAME_PC, pc, sp, fp);
+        set_caller(w, pc, sp, fp);
         w->lr = lr;
         w->is_exact = w->is_wild = true;
         w->made_until = 0;
@@ -242,7 +236,7 @@ static enum step step_link_register(struct walk *w, row_t row) {
         if (!w->is_exact || cfa - w->sp > STEP_MAX_BYTES || cfa % ARCH_STACK_ALIGN != 0 ||
             ((row & ROW_FP_SAVED) && !saved_fp(w, cfa + (uint64_t)row_fp_off(row), &fp)))
                 return STEP_LOST;
-        return leave_to(w, 0, w->lr, cfa, fp);
+        return leave_to(w, w->lr, cfa, fp);
 }
 
 /* How far above sp a frame may reach. */
@@ -260,7 +254,7 @@ static enum step step_realigned(struct walk *w, row_t row) {
         ra_slot = cfa + (uint64_t)row_ra_off(row);
         if (cfa % 8 != 0 || cfa - w->sp - 1 >= reach(w) || !word_at(w, ra_slot, &ra))
                 return STEP_LOST;
-        return leave_to(w, ra_slot, ra, cfa, fp);
+        return leave_to(w, ra, cfa, fp);
 }
 
 static bool is_near(int64_t off) {
@@ -291,7 +285,7 @@ static enum step step_plain(struct walk *w, row_t row) {
         if (!word_at(w, cfa + (uint64_t)o.ra, &ra) ||
             ((row & ROW_FP_SAVED) && !saved_fp(w, cfa + (uint64_t)o.fp, &fp)))
                 return STEP_LOST;
-        return leave_to(w, cfa + (uint64_t)o.ra, ra, cfa, fp);
+        return leave_to(w, ra, cfa, fp);
 }
 
 static row_t row_of(struct walk *w) {
@@ -363,6 +357,6 @@ size_t remote_walk(struct remote_space *s, const struct remote_regs *regs,
         } else if (last == STEP_LOST)
                 *ret_end = w.memory.is_cut ? REMOTE_CUT : REMOTE_LOST;
         else
-                *ret_end = w.has_guessed || w.memory.is_doubtful ? REMOTE_GUESSED : REMOTE_COMPLETE;
+                *ret_end = w.has_guessed ? REMOTE_GUESSED : REMOTE_COMPLETE;
         return n;
 }

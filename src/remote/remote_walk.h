@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stack walks from outside: over a copy of the registers and of the stack of a thread that has run on since. Rows come from
  * the files that the process has mapped (remote_space.h), as src/unwind has them; docs/unwinding.md says what they are.
- *  - further out than the copy the process's memory is read, if the words on the way there are still the same
+ *  - beyond the copy nothing is read: the thread has run on, and its callers may be others
  *  - a walk that was cut, guessed or lost says so; only a complete one is a whole stack that is surely right */
 #pragma once
 
@@ -23,9 +23,9 @@ struct remote_stack {
 
 enum remote_end {
         REMOTE_COMPLETE, /* a known start of a process, a thread or a coroutine */
-        REMOTE_CUT, /* more frames than asked for, or the copy ended and the memory is another by now */
-        REMOTE_GUESSED, /* as complete, but a frame pointer was trusted somewhere */
-        REMOTE_LOST,    /* no way on from the outermost frame given */
+        REMOTE_CUT,      /* more frames than asked for, or the copy ended */
+        REMOTE_GUESSED,  /* as complete, but a frame pointer was trusted somewhere */
+        REMOTE_LOST,     /* no way on from the outermost frame given */
 };
 
 /* A pc of this value stands for frames left out of the middle of a very deep stack, as in unwind/unwind.h. */

@@ -21,11 +21,10 @@ enum {
         RINGS_BYTES = 128 << 20, /* of all CPUs together */
         RING_MAX_BYTES = 16 << 20,
         RING_MIN_BYTES = 64 << 10,
-        WAIT_RING_SHARE = 4, /* of a ring: another one beside it, for samples of waits */
+        WAIT_RING_SHARE = 2, /* of a ring: another one beside it, for samples of waits */
         RING_SAMPLES = 256, /* at least: a quarter of a second in which the recorder may not come */
         STACK_MAX_BYTES = 60 << 10, /* a record has less than 64 KiB */
         STACK_MIN_BYTES = 8 << 10,
-        SWITCH_STACK_BYTES = 8 << 10,
         SWITCH_PERIOD =
                 101, /* prime, so that it does not go in step with what programs do in turn */
         ROOT_SHIFT = 8,
@@ -91,7 +90,7 @@ static void attr_init_switch(const struct perf_events *e, struct perf_event_attr
         attr_init_samples(e, a);
         a->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
         a->sample_period = period;
-        a->sample_stack_user = e->switch_stack_bytes;
+        a->sample_stack_user = e->stack_bytes;
 }
 
 /* ---- why not --------------------------------------------------------------------------------------- */
@@ -218,7 +217,7 @@ static int open_rings(struct perf_events *e, struct err *reterr) {
                         break; /* then those share the ring of all */
         e->stack_bytes = (uint32_t)MAX(MIN(bytes / RING_SAMPLES, (size_t)STACK_MAX_BYTES),
                                        (size_t)STACK_MIN_BYTES);
-        e->switch_stack_bytes = SWITCH_STACK_BYTES;
+        e->is_short = e->stack_bytes < STACK_MAX_BYTES;
         return 0;
 }
 

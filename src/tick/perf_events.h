@@ -46,7 +46,8 @@ struct perf_events {
         VEC(int) switch_fds; /* of them, PERF_EVENT_SWITCH */
         VEC(int) wide_fds;   /* clocks of CPUs */
         struct map kinds;    /* identifier → kind and root */
-        uint32_t stack_bytes, switch_stack_bytes;
+        uint32_t stack_bytes;
+        bool is_short;      /* the rings have no room for more of the stacks */
         bool is_wide;       /* the clocks are those of CPUs, and samples of others come too */
         bool sees_kernel;   /* false: time in the kernel is not told */
         bool sees_switches; /* samples where threads wait; without the kernel there are none */

@@ -73,18 +73,28 @@ static bool parse_place(const char *text, uint64_t *ret_sp, uint64_t *ret_pc) {
         return true;
 }
 
+/* How long it ran, how long it could have, how many times: another if it ran meanwhile. Some kernels do not tell, and then it is "". */
+static void read_runs(pid_t pid, pid_t tid, char *ret, size_t cap) {
+        if (!read_file(pid, tid, "schedstat", ret, cap))
+                ret[0] = 0;
+}
+
 size_t tick_look_walk(pid_t pid, pid_t tid, struct remote_space *space, uint64_t *ret_pcs,
                       size_t cap, enum remote_end *ret_end) {
-        char before[256], after[256];
+        char before[256], after[256], runs_before[128], runs_after[128];
         struct remote_regs regs = {0};
         struct remote_stack none = {0};
         size_t n;
 
+        read_runs(pid, tid, runs_before, sizeof(runs_before));
         if (!read_file(pid, tid, "syscall", before, sizeof(before)) ||
             !parse_place(before, &regs.sp, &regs.pc))
                 return 0;
         n = remote_walk(space, &regs, &none, ret_pcs, cap, ret_end);
         if (!read_file(pid, tid, "syscall", after, sizeof(after)) || strcmp(before, after) != 0)
+                return 0;
+        read_runs(pid, tid, runs_after, sizeof(runs_after));
+        if (strcmp(runs_before, runs_after) != 0)
                 return 0;
         return n;
 }

@@ -180,8 +180,8 @@ bool tick_wait_end(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *
 bool tick_wait_wants_look(const struct tick_thread *t, uint64_t time_ns) {
         const struct tick_wait *w = &t->wait;
 
-        return w->since_ns && !w->has_path && !w->is_preempted && !w->is_looked &&
-               time_ns > w->since_ns && time_ns - w->since_ns >= LONG_NS;
+        return w->since_ns && (!w->has_path || w->end == REMOTE_CUT) && !w->is_preempted &&
+               !w->is_looked && time_ns > w->since_ns && time_ns - w->since_ns >= LONG_NS;
 }
 
 uint64_t tick_wait_due_ns(const struct tick_thread *t) {

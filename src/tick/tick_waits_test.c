@@ -165,6 +165,14 @@ static void test_waits(void **state) {
         assert_true(tick_wait_end(t, now + 1000, &tick));
         assert_int_equal(tick.weight_ns, 1000);
 
+        /* nor does a path that ends where the copy did tell all */
+        tick_wait_place(t, &(struct ticker_path){.pcs = one, .n_pcs = 2, .end = REMOTE_CUT});
+        tick_wait_begin(t, now, false);
+        assert_false(tick_wait_wants_look(t, now + 1000));
+        assert_true(tick_wait_wants_look(t, now + 100000000));
+        assert_true(tick_wait_end(t, now + 1000, &tick));
+        assert_int_equal(tick.path.n_pcs, 2);
+
         /* a long one is told in parts, more and more rarely */
         tick_wait_place(t, &path);
         tick_wait_begin(t, now, false);

@@ -233,14 +233,14 @@ static void end_thread(struct ticker *t, struct tick_thread *thread, uint64_t ti
                 tell(t, &tick);
 }
 
-/* Where a thread waits of which no sample came. */
+/* Where a thread waits of which no sample came, or whose copy was too short. */
 static void look_at(struct ticker *t, struct tick_thread *thread) {
         struct ticker_path path = {.pcs = t->pcs, .end = REMOTE_LOST};
 
         thread->wait.is_looked = true;
         path.n_pcs = tick_look_walk(thread->process->pid, thread->tid, thread->process->space,
                                     t->pcs, TICK_MAX_FRAMES, &path.end);
-        if (!path.n_pcs)
+        if (!path.n_pcs || (thread->wait.has_path && path.end == REMOTE_CUT))
                 return;
         t->stats.n_walks[path.end]++;
         tick_wait_place(thread, &path);
@@ -267,7 +267,7 @@ static void tell_waits(struct ticker *t, uint64_t time_ns) {
                         tell(t, &tick);
                 if (tick_wait_due_ns(thread) > time_ns)
                         continue;
-                if (!thread->wait.has_path && !thread->wait.is_looked)
+                if (tick_wait_wants_look(thread, time_ns))
                         look_at(t, thread);
                 if (tick_wait_take(thread, time_ns, &tick))
                         tell(t, &tick);
@@ -327,8 +327,10 @@ static void take_fork(struct ticker *t) {
 static void take_lost(struct ticker *t) {
         uint64_t n = t->record.n_lost;
 
-        if (t->ring >= t->events.n_cpus) /* a wait whose path goes with another's */
+        if (t->ring >= t->events.n_cpus) { /* waits whose paths go with others' */
+                t->limit.n_samples += n;
                 return;
+        }
         if (t->wide_since_ns && t->n_wide)
                 n = (uint64_t)((double)n * (double)t->n_wide_own / (double)t->n_wide + 0.5);
         t->stats.n_lost += n;
@@ -579,4 +581,5 @@ void ticker_get_stats(const struct ticker *t, struct ticker_stats *ret) {
         ret->is_wide = t->wide_since_ns != 0;
         ret->sees_kernel = t->events.sees_kernel;
         ret->sees_switches = t->events.sees_switches;
+        ret->short_stack_bytes = t->events.is_short ? t->events.stack_bytes : 0;
 }

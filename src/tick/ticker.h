@@ -80,6 +80,8 @@ struct ticker_stats {
         char hidden_name[16]; /* the first of them */
         bool is_wide;         /* threads were too short: CPUs were sampled */
         bool sees_kernel, sees_switches;
+        uint32_t
+                short_stack_bytes; /* so little of each stack was copied, as rings are small; 0: enough */
 };
 
 struct ticker;

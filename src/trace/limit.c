@@ -47,6 +47,8 @@ static bool parse_plain(const char *note, struct trace_limit *ret) {
                 {"that the kernel counted have samples", LIMIT_LOST},
                 {"of waits have no call path", LIMIT_UNCOUNTED},
                 {"waits by call path are estimates", LIMIT_UNCOUNTED},
+                {"KiB of stack lie between", LIMIT_UNCOUNTED},
+                {"in the kernel by its own count", LIMIT_UNCOUNTED},
                 {"a recording of samples", LIMIT_UNCOUNTED},
                 {"lost: the recorder was late", LIMIT_LOST}, /* samples of time */
                 {"call path whose outermost frames are missing", LIMIT_UNCOUNTED},

@@ -142,6 +142,34 @@ static void recursion(long depth, bool is_wide) {
         tell("all", used_ns(RUSAGE_SELF));
 }
 
+APART static int64_t deep_left(int64_t ns) {
+        int64_t took = wide(40, ns);
+
+        sink += (uint64_t)took;
+        return took;
+}
+
+APART static int64_t deep_right(int64_t ns) {
+        int64_t took = wide(40, ns);
+
+        sink += (uint64_t)took;
+        return took;
+}
+
+/* The same deep stack in turn from two callers: who looks a little later sees the other one. */
+static void callers(long turns) {
+        int64_t left_ns = 0, right_ns = 0;
+
+        for (long i = 0; i < turns; i++) {
+                left_ns += deep_left(3 * MS);
+                right_ns += deep_right(12 * MS);
+        }
+        tell("deep_left", left_ns);
+        tell("deep_right", right_ns);
+        tell("spend_deep", left_ns + right_ns);
+        tell("all", used_ns(RUSAGE_SELF));
+}
+
 /* ---- threads and processes --------------------------------------------------------------------- */
 
 static void *short_thread(void *arg) {
@@ -395,6 +423,8 @@ int main(int argc, char **argv) {
                 phases(n);
         else if (strcmp(what, "narrow") == 0 || strcmp(what, "wide") == 0)
                 recursion(n, what[0] == 'w');
+        else if (strcmp(what, "callers") == 0)
+                callers(n);
         else if (strcmp(what, "short") == 0)
                 short_threads(n);
         else if (strcmp(what, "crowd") == 0)
