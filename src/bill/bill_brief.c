@@ -23,8 +23,10 @@ static void read_newest(struct bill_series *s, struct query *q, uint32_t process
                 if (!added || bill_read_resident(q, i, &x, &unsaid) < 0)
                         continue;
                 vec_push(&s->points,
-                         (struct bill_point){.bill_idx = i, .process = x.process,
-                                             .time_ns = x.time_ns, .rss_bytes = x.rss_bytes,
+                         (struct bill_point){.bill_idx = i,
+                                             .process = x.process,
+                                             .time_ns = x.time_ns,
+                                             .rss_bytes = x.rss_bytes,
                                              .pss_bytes = MIN(x.pss_bytes, x.rss_bytes)});
                 resident_done(&x);
         }

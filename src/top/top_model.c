@@ -303,8 +303,7 @@ static void fill_brief(struct model *m) {
         m->n_bills = n;
         m->brief_process = m->process;
         bill_brief_done(&m->brief);
-        m->has_brief =
-                bill_brief_read(&m->brief, m->q, m->names.names, m->process, true);
+        m->has_brief = bill_brief_read(&m->brief, m->q, m->names.names, m->process, true);
 }
 
 int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
@@ -458,7 +457,8 @@ static bool is_mostly_no_blocks(const struct model *m) {
 static void add_state(const struct model *m, struct str *to) {
         const struct query_totals *t = &m->answer->totals;
         double growth = (double)t->end_bytes - (double)t->begin_bytes,
-               allocs_per_s = model_per_s(m, (double)t->n_allocs); /* of what is shown, which may be filtered */
+               /* of what is shown, which may be filtered */
+                allocs_per_s = model_per_s(m, (double)t->n_allocs);
         struct unit_text rate, window;
         struct str name = {0};
         int pct = 0;
@@ -472,7 +472,8 @@ static void add_state(const struct model *m, struct str *to) {
         } else if (allocs_per_s >= 10000 &&
                    find_culprit(m, QUERY_COUNT, (double)t->n_allocs, &name, &pct)) {
                 str_addf(to, ", steady%s allocates %s times a second, %d %% of it in %s",
-                         is_mostly_no_blocks(m) ? "; it" : ", and", unit_count(&rate, (uint64_t)allocs_per_s), pct, str_text(&name));
+                         is_mostly_no_blocks(m) ? "; it" : ", and",
+                         unit_count(&rate, (uint64_t)allocs_per_s), pct, str_text(&name));
         } else if (find_culprit(m, QUERY_END, (double)t->end_bytes, &name, &pct)) {
                 str_addf(to, "; %d %% of it was allocated by %s", pct, str_text(&name));
         }
