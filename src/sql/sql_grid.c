@@ -106,6 +106,15 @@ void grid_number(struct grid *g, const char *text) {
         take(g, off, true);
 }
 
+void grid_null(struct grid *g, const char *text) {
+        struct grid_column *c = &g->columns.items[g->cells.n % g->columns.n];
+        size_t n = strlen(text);
+
+        vec_push(&g->cells, (struct grid_cell){g->bytes.n, n, n, true, false});
+        str_addn(&g->bytes, text, n);
+        c->need = MAX(c->need, n);
+}
+
 /* "12.3 MiB", "-1.25 s", "1,234", "99 %": what bytes() and its like make reads as the number it is of. */
 static bool is_figure(const char *text, size_t n) {
         static const char *const units[] = {"",  "B", "KiB", "MiB", "GiB", "TiB", "PiB",      "EiB",
@@ -215,14 +224,17 @@ static void put_line(struct grid *g, const char *before, const char *after) {
         str_clear(&g->line);
 }
 
+static bool is_right(const struct grid_column *c) {
+        return c->has_value && !c->is_text;
+}
+
 static void put_names(struct grid *g) {
         for (size_t i = 0; i < g->columns.n; i++) {
                 const struct grid_column *c = &g->columns.items[i];
 
                 if (i)
                         str_pad(&g->line, ' ', GAP);
-                add_padded(g, name_of(g, i), c->width, c->has_value && !c->is_text,
-                           i + 1 == g->columns.n);
+                add_padded(g, name_of(g, i), c->width, is_right(c), i + 1 == g->columns.n);
         }
         put_line(g, g->s.bold, g->s.plain);
         for (size_t i = 0; i < g->columns.n; i++) {
@@ -279,12 +291,12 @@ static bool put_simple_row(struct grid *g, const struct grid_cell *cells) {
         for (size_t i = 0; i < g->columns.n; i++) {
                 const struct grid_column *c = &g->columns.items[i];
                 size_t blanks = c->width - cells[i].need;
-                bool is_right = cells[i].is_number && !c->is_text;
+                bool stands_right = cells[i].is_number && is_right(c);
 
-                str_pad(&g->line, ' ', (i ? GAP : 0) + (is_right ? blanks : 0));
+                str_pad(&g->line, ' ', (i ? GAP : 0) + (stands_right ? blanks : 0));
                 if (cells[i].n)
                         str_addn(&g->line, g->bytes.bytes + cells[i].off, cells[i].n);
-                str_pad(&g->line, ' ', is_right ? 0 : blanks);
+                str_pad(&g->line, ' ', stands_right ? 0 : blanks);
         }
         put_line(g, "", "");
         return true;
@@ -304,7 +316,7 @@ static void put_row(struct grid *g, const struct grid_cell *cells) {
                                 str_pad(&g->line, ' ', GAP);
                         str_clear(&part);
                         add_cell_line(g, &cells[i], line, c->width, &part);
-                        add_padded(g, str_text(&part), c->width, cells[i].is_number && !c->is_text,
+                        add_padded(g, str_text(&part), c->width, cells[i].is_number && is_right(c),
                                    i + 1 == g->columns.n);
                 }
                 put_line(g, "", "");

@@ -53,6 +53,7 @@ void grid_done(struct grid *g);
 void grid_name(struct grid *g, const char *name);
 void grid_number(struct grid *g, const char *text);
 void grid_text(struct grid *g, const char *text, size_t n_bytes); /* "": an empty cell */
+void grid_null(struct grid *g, const char *text); /* stands where the column's values do */
 static inline bool grid_is_full(const struct grid *g) {
         return g->cells.n >= g->columns.n * GRID_BATCH_ROWS || g->bytes.n >= GRID_BATCH_BYTES;
 }

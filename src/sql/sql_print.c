@@ -104,7 +104,7 @@ static void grid_value(struct grid *g, const struct sql_value *v) {
         struct str blob = {0};
 
         switch (v->kind) {
-        case SQL_NULL: grid_text(g, "", 0); break;
+        case SQL_NULL: grid_null(g, "NULL"); break;
         case SQL_INTEGER:
                 snprintf(number, sizeof(number), "%lld", (long long)v->integer);
                 grid_number(g, number);
@@ -160,7 +160,9 @@ static int print_table(struct sql *s, struct sql_rows *rows, const struct sql_pr
 
                         if (!is_shown(p, rows, i))
                                 continue;
-                        if (p->recipe && (v.kind == SQL_INTEGER || v.kind == SQL_REAL))
+                        if (p->recipe && v.kind == SQL_NULL)
+                                grid_null(&g, "-");
+                        else if (p->recipe && (v.kind == SQL_INTEGER || v.kind == SQL_REAL))
                                 grid_recipe_value(&g, sql_column_name(rows, i), &v);
                         else
                                 grid_value(&g, &v);

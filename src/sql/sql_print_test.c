@@ -122,11 +122,15 @@ static void test_table(void **state) {
         assert_string_equal(printed("SELECT 1 AS a, 'x' AS name, NULL AS c, 12.5 AS d "
                                     "UNION ALL SELECT 1000, 'longer', 3, NULL",
                                     SQL_FORM_TABLE),
-                            "   a  name    c     d\n"
-                            "────  ──────  ─  ────\n"
-                            "   1  x          12.5\n"
-                            "1000  longer  3\n"
+                            "   a  name       c     d\n"
+                            "────  ──────  ────  ────\n"
+                            "   1  x       NULL  12.5\n"
+                            "1000  longer     3  NULL\n"
                             "2 rows\n");
+        assert_string_equal(
+                printed("SELECT sum(time_ns) AS moment, max(name) AS name FROM marks WHERE 0",
+                        SQL_FORM_TABLE),
+                "moment  name\n──────  ────\nNULL    NULL\n1 row\n");
         assert_string_equal(printed("SELECT name FROM marks WHERE 0", SQL_FORM_TABLE),
                             "name\n────\n0 rows\n");
         assert_string_equal(printed("SELECT 7", SQL_FORM_TABLE), "7\n─\n7\n1 row\n");
@@ -138,7 +142,7 @@ static void test_figures(void **state) {
         assert_string_equal(
                 printed("SELECT bytes(column1) AS b FROM (VALUES (5), (5000000), (NULL))",
                         SQL_FORM_TABLE),
-                "      b\n───────\n    5 B\n4.8 MiB\n\n3 rows\n");
+                "      b\n───────\n    5 B\n4.8 MiB\n   NULL\n3 rows\n");
         assert_string_equal(printed("SELECT column1 AS b FROM (VALUES (5), ('text'))",
                                     SQL_FORM_TABLE),
                             "b\n────\n5\ntext\n2 rows\n");
@@ -212,7 +216,7 @@ static void test_tall(void **state) {
                                                   "  second_number  123456789012345\n"
                                                   "  third          123456789012345\n"
                                                   "  words          text\n"
-                                                  "  none\n"
+                                                  "  none           NULL\n"
                                                   "row 2\n"
                                                   "  first_number   1\n"
                                                   "  second_number  2\n"
