@@ -65,12 +65,14 @@ static const char afterwards[] =
         " sum(allocated_bytes) AS allocated_bytes, sum(peak_bytes) AS peak_bytes, sum(end_bytes) AS end_bytes,"
         " sum(end_blocks) AS end_blocks, sum(temporary) AS temporary, count(*) AS sites FROM sites"
         " GROUP BY function, module;"
-        "CREATE VIEW call_paths AS WITH RECURSIVE up (site, stack, level) AS ("
-        " SELECT stack, stack, 0 FROM sites UNION ALL"
-        " SELECT up.site, stacks.parent, up.level + 1 FROM up JOIN stacks ON stacks.id = up.stack"
+        "CREATE VIEW call_paths AS WITH RECURSIVE up (stack, at, level) AS ("
+        " SELECT id, id, 0 FROM stacks UNION ALL"
+        " SELECT up.stack, stacks.parent, up.level + 1 FROM up JOIN stacks ON stacks.id = up.at"
         " WHERE stacks.parent <> 0)"
-        " SELECT up.site, up.level, frames.depth, frames.function, frames.file, frames.line FROM up"
-        " JOIN stacks ON stacks.id = up.stack JOIN frames ON frames.location = stacks.location;";
+        " SELECT up.stack, up.level, frames.depth, frames.function, frames.file, frames.line,"
+        " ifnull(modules.path, '') AS module, frames.is_inlined, frames.location FROM up"
+        " JOIN stacks ON stacks.id = up.at JOIN frames ON frames.location = stacks.location"
+        " LEFT JOIN modules ON modules.id = frames.module;";
 
 static void check(struct tables *t, int result) {
         if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW && !t->failed)

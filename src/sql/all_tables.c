@@ -7,6 +7,7 @@ const struct sql_table *const sql_all_tables[] = {
         &sql_trace,
         &sql_sites,
         &sql_window,
+        &sql_functions_view,
         &sql_allocations,
         &sql_live,
         &sql_events,

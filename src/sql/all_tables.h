@@ -10,6 +10,7 @@ extern const struct sql_table sql_edges;
 extern const struct sql_table sql_events;
 extern const struct sql_table sql_findings;
 extern const struct sql_table sql_frames;
+extern const struct sql_table sql_functions_view;
 extern const struct sql_table sql_graphs;
 extern const struct sql_table sql_holders;
 extern const struct sql_table sql_live;

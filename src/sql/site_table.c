@@ -274,3 +274,25 @@ const struct sql_table sql_window = {
         .column = site_column,
         .end = site_end,
 };
+
+/* As `silt export --format sqlite` has it. */
+static const struct sql_column functions_columns[] = {
+        {"function", "that asked", .type = "TEXT"},
+        {"module", "the program or library", .type = "TEXT"},
+        {"allocations", "made"},
+        {"allocated_bytes", "by them"},
+        {"peak_bytes", "live when all together were most"},
+        {"end_bytes", "live at the end"},
+        {"end_blocks", "live at the end"},
+        {"temporary", "allocations that were freed before the thread's next"},
+        {"sites", "how many call paths"},
+};
+
+const struct sql_table sql_functions_view = {
+        .name = "functions",
+        .help = "functions that allocated, with the sums of their call paths",
+        SQL_COLUMNS(functions_columns),
+        .view = "SELECT function, module, sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, "
+                "sum(peak_bytes) AS peak_bytes, sum(end_bytes) AS end_bytes, sum(end_blocks) AS end_blocks, "
+                "sum(temporary) AS temporary, count(*) AS sites FROM sites GROUP BY function, module",
+};

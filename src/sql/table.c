@@ -503,6 +503,16 @@ static const sqlite3_module module = {
         .xRowid = cursor_rowid,
 };
 
+static int view_create(sqlite3 *db, const char *schema, const struct sql_table *t) {
+        struct str sql = {0};
+        int r;
+
+        str_addf(&sql, "CREATE VIEW \"%s\".\"%s\" AS %s", schema, t->name, t->view);
+        r = sqlite3_exec(db, str_text(&sql), NULL, NULL, NULL);
+        str_done(&sql);
+        return r;
+}
+
 static int table_create(sqlite3 *db, struct sql_space *space, const char *schema,
                         const struct sql_table *t) {
         struct registered *one = malloc(sizeof(*one));
@@ -523,9 +533,13 @@ static int table_create(sqlite3 *db, struct sql_space *space, const char *schema
 }
 
 int table_create_all(sqlite3 *db, struct sql_space *space, const char *schema, struct err *reterr) {
-        for (size_t i = 0; sql_all_tables[i]; i++)
-                if (table_create(db, space, schema, sql_all_tables[i]) != SQLITE_OK)
-                        return err_set(reterr, -EINVAL, "cannot make the table %s: %s",
-                                       sql_all_tables[i]->name, sqlite3_errmsg(db));
+        for (size_t i = 0; sql_all_tables[i]; i++) {
+                const struct sql_table *t = sql_all_tables[i];
+
+                if ((t->view ? view_create(db, schema, t) : table_create(db, space, schema, t)) !=
+                    SQLITE_OK)
+                        return err_set(reterr, -EINVAL, "cannot make the table %s: %s", t->name,
+                                       sqlite3_errmsg(db));
+        }
         return 0;
 }

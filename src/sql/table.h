@@ -91,6 +91,8 @@ struct sql_table {
         const char *name, *help;
         const struct sql_column *columns;
         size_t n_columns;
+        const char *
+                view; /* a statement that it is, of other tables; then it has none of what follows */
         bool is_of_memory;   /* a recording of time alone has none of it, which is not nothing */
         size_t cursor_bytes; /* of a struct that begins with struct sql_cursor */
         /* rows in all, about, and how much a row costs to read that no condition spares (a row of the smallest tables: 1) */

@@ -115,7 +115,7 @@ def test_sqlite(t):
     made = db.execute("SELECT count(*), sum(bytes) FROM events WHERE op <> 'free'").fetchone()
     assert tuple(made) == (figures["allocations"], figures["bytes_allocated"]), tuple(made)
     site = db.execute("SELECT stack FROM sites WHERE function = 'inner' ORDER BY end_bytes DESC LIMIT 1").fetchone()[0]
-    path = [row[0] for row in db.execute("SELECT function FROM call_paths WHERE site = ? ORDER BY level, depth", (site,))]
+    path = [row[0] for row in db.execute("SELECT function FROM call_paths WHERE stack = ? ORDER BY level, depth", (site,))]
     assert "keep" in path and path.index("inner") < path.index("keep") < path.index("main"), path
     assert db.execute("SELECT sum(end_bytes) FROM functions").fetchone()[0] == figures["end_live_bytes"]
 

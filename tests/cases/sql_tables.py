@@ -48,7 +48,7 @@ def refused(t, trace, statement):
 
 # ---- the exported database ----------------------------------------------------------------------------------------------------------
 
-EXPORTED = ("trace", "processes", "threads", "modules", "frames", "stacks", "sites", "notes")
+EXPORTED = ("trace", "processes", "threads", "modules", "frames", "stacks", "sites", "functions", "call_paths", "notes")
 
 
 def check_export(t, trace, *options):
@@ -58,7 +58,7 @@ def check_export(t, trace, *options):
     db = sqlite3.connect(out)
     for table in EXPORTED:
         columns = ", ".join(row[1] for row in db.execute(f"PRAGMA table_info({table})"))
-        order = "" if table == "notes" else " ORDER BY 1, 2"
+        order = {"notes": "", "call_paths": " ORDER BY 1, 2, 3"}.get(table, " ORDER BY 1, 2")
         theirs = db.execute(f"SELECT {columns} FROM {table}{order}").fetchall()
         ours = ask(t, trace, f"SELECT {columns} FROM {table}{order}", *options)
         assert len(ours) == len(theirs), f"{table}: {len(ours)} rows, the export has {len(theirs)}"
