@@ -421,8 +421,19 @@ static size_t moment_find(const struct live_moment *m, int64_t seq) {
         return low;
 }
 
-static bool live_is_asked_for(const struct sql_range *r, const struct query_live_block *b) {
-        return sql_range_has(&r[LIVE_TIME], (int64_t)b->time_ns) &&
+static uint64_t live_age_ns(const struct live_moment *m, const struct query_live_block *b) {
+        return m->at_ns > b->time_ns ? m->at_ns - b->time_ns : 0;
+}
+
+/* Figures beyond 2^63 − 1, of damaged files, are told as that. */
+static bool has_count(const struct sql_range *r, uint64_t n) {
+        return sql_range_has(r, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+}
+
+static bool live_is_asked_for(const struct live_moment *m, const struct sql_range *r,
+                              const struct query_live_block *b) {
+        return has_count(&r[LIVE_TIME], b->time_ns) && has_count(&r[LIVE_BYTES], b->size_bytes) &&
+               has_count(&r[LIVE_AGE], live_age_ns(m, b)) &&
                sql_range_has(&r[LIVE_STACK], b->stack) &&
                sql_range_has(&r[LIVE_THREAD], b->thread) &&
                sql_range_has(&r[LIVE_PROCESS], b->process);
@@ -436,7 +447,7 @@ static int live_next(struct sql_cursor *base, struct err *reterr) {
                 l->now = &l->moment->blocks.items[l->next++];
                 if (!sql_range_has(&l->ask.ranges[LIVE_ID], (int64_t)l->now->seq))
                         break;
-                if (live_is_asked_for(l->ask.ranges, l->now)) {
+                if (live_is_asked_for(l->moment, l->ask.ranges, l->now)) {
                         base->rowid = (int64_t)l->next;
                         return 0;
                 }
@@ -487,10 +498,7 @@ static void live_column(struct sql_cursor *base, sqlite3_context *to, int column
         switch (column) {
         case LIVE_ID: sql_result_count(to, b->seq); break;
         case LIVE_TIME: sql_result_count(to, b->time_ns); break;
-        case LIVE_AGE:
-                sql_result_count(to,
-                                 l->moment->at_ns > b->time_ns ? l->moment->at_ns - b->time_ns : 0);
-                break;
+        case LIVE_AGE: sql_result_count(to, live_age_ns(l->moment, b)); break;
         case LIVE_BYTES: sql_result_count(to, b->size_bytes); break;
         case LIVE_STACK: sql_result_count(to, b->stack); break;
         case LIVE_PROCESS: sql_result_count(to, b->process); break;
@@ -507,8 +515,8 @@ static void live_column(struct sql_cursor *base, sqlite3_context *to, int column
 static const struct sql_column live_columns[] = {
         [LIVE_ID] = {"id", "its number, of allocations", SQL_IS_KEY | SQL_IS_RANGE | SQL_IS_SOUGHT},
         [LIVE_TIME] = {"time_ns", "when it was allocated", SQL_IS_RANGE},
-        [LIVE_AGE] = {"age_ns", "since then"},
-        [LIVE_BYTES] = {"bytes", "requested"},
+        [LIVE_AGE] = {"age_ns", "since then", SQL_IS_RANGE},
+        [LIVE_BYTES] = {"bytes", "requested", SQL_IS_RANGE},
         [LIVE_STACK] = {"stack", "call path that allocated it", SQL_IS_RANGE, n_stacks},
         [LIVE_PROCESS] = {"process", "that holds it", SQL_IS_RANGE, n_processes},
         [LIVE_THREAD] = {"thread", "that allocated it", SQL_IS_RANGE, n_threads},

@@ -12,6 +12,7 @@ from harness.answer import parse
 from harness.process import run
 from harness.terminal import Terminal
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
 
 
@@ -67,6 +68,19 @@ def test_statements_from_everywhere(t):
     assert r.code == 0 and "growing" in r.text, r.text
     r = t.silt.command("sql", trace, ".explain SELECT * FROM sites WHERE stack = 5 ORDER BY end_bytes")
     assert r.code == 0 and r.text == "read sites where stack = …\nsort the rows\n", r.text
+
+
+def test_plans_of_the_documentation(t):
+    """docs/sql.md shows what .explain says of the shop."""
+    trace = t.path("shop.silt")
+    r = t.silt.record(trace, [os.path.join(os.path.dirname(t.silt.path), "examples", "shop")])
+    assert r.code == 0, r.errors
+    with open(os.path.join(ROOT, "docs", "sql.md")) as f:
+        shown = re.findall(r"^( *)silt> (\.explain .*)\n((?:\1(?!silt>|```).+\n)+)", f.read(), re.M)
+    assert len(shown) > 4, shown
+    for indent, command, plan in shown:
+        r = t.silt.command("sql", trace, command, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        assert (r.code, r.text) == (0, re.sub(f"^{indent}", "", plan, flags=re.M)), (command, r.text, r.errors)
 
 
 def test_errors_are_one_line_that_says_what_to_do(t):
