@@ -382,7 +382,7 @@ static int read_perf_script(struct import_input *in, struct import_trace *t, str
 const struct import_format import_perf_script = {
         .name = "perf-script",
         .title = "samples that perf script printed",
-        .lacks = "samples, but nothing about memory",
+        .lacks = "samples, but not what was live in memory",
         .has_types = true,
         .matches = matches,
         .read = read_perf_script,

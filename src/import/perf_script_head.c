@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/sample_events.h"
+
 const char *perf_script_skip_blanks(const char *text) {
         return text + strspn(text, " \t");
 }
@@ -62,23 +64,32 @@ static void parse_who(const char *line, const char *end, struct script_head *h) 
         h->command = (struct text_part){line, (size_t)(end - line)};
 }
 
+/* malloc(0) has a period, which is 0. */
+static bool is_allocation(struct text_part event) {
+        return event.n == strlen(SAMPLE_ALLOCATION) &&
+               memcmp(event.text, SAMPLE_ALLOCATION, event.n) == 0;
+}
+
 /* Behind the time: the period, if there is one, and the event. */
 static bool parse_what(const char *text, struct script_head *h) {
+        bool has_number;
         size_t n;
 
         h->is_record = strncmp(text, "PERF_RECORD_", strlen("PERF_RECORD_")) == 0;
         if (h->is_record)
                 return true;
         n = strcspn(text, " \t");
-        if (n && strspn(text, "0123456789") == n) {
+        has_number = n && strspn(text, "0123456789") == n;
+        if (has_number) {
                 h->period = strtoull(text, NULL, 10);
-                h->has_period = h->period > 0 && h->period <= PERF_SCRIPT_MAX_NS;
                 text = perf_script_skip_blanks(text + n);
                 n = strcspn(text, " \t");
         }
         if (n < 2 || text[n - 1] != ':')
                 return false;
         h->event = (struct text_part){text, n - 1};
+        h->has_period = has_number && h->period <= PERF_SCRIPT_MAX_NS &&
+                        (h->period > 0 || is_allocation(h->event));
         h->rest = perf_script_skip_blanks(text + n);
         return true;
 }

@@ -91,8 +91,16 @@ static int refuse_name(const struct sample_events *s, const char *path, const ch
         return r;
 }
 
+/* What silt export writes: each allocation, its period the bytes. */
+static bool is_allocations(const struct sample_event *e) {
+        return is_named(e->name, SAMPLE_ALLOCATION) && !e->lacks_weight;
+}
+
 static void set_unit(struct sample_events *s, const struct sample_event *e) {
-        if (e->lacks_weight || e->weight == e->n_samples)
+        s->are_allocations = is_allocations(e);
+        if (s->are_allocations)
+                s->unit = TRACE_UNIT_BYTES;
+        else if (e->lacks_weight || e->weight == e->n_samples)
                 s->unit = TRACE_UNIT_SAMPLES;
         else
                 s->unit = e->kind == SAMPLE_OF_OTHER ? TRACE_UNIT_OTHER : TRACE_UNIT_NS;
@@ -166,9 +174,9 @@ void sample_events_tell(const struct sample_events *s, struct import_trace *t) {
                         has_waits |= e->kind == SAMPLE_OF_BLOCKED_TIME;
                 }
         if (e && !s->are_ticks) {
-                if (is_named(e->name, "silt:malloc"))
-                        snprintf(text, sizeof(text), "%s are bytes allocated, whether freed or not",
-                                 s->unit == TRACE_UNIT_SAMPLES ? "Samples" : "Units");
+                if (s->are_allocations)
+                        snprintf(text, sizeof(text),
+                                 "Its samples are allocations: what was freed is unknown");
                 else
                         snprintf(text, sizeof(text), "%s are those of the event %.60s",
                                  s->unit == TRACE_UNIT_SAMPLES ? "Samples"
@@ -186,6 +194,7 @@ void sample_events_tell(const struct sample_events *s, struct import_trace *t) {
 struct import_begin sample_events_begin(const struct sample_events *s) {
         return (struct import_begin){.is_totals = !s->are_ticks,
                                      .has_no_time = !s->are_ticks,
-                                     .has_no_blocks = !s->are_ticks,
+                                     .has_no_blocks = !s->are_ticks && !s->are_allocations,
+                                     .has_no_live = s->are_allocations,
                                      .unit = s->are_ticks ? TRACE_UNIT_BYTES : s->unit};
 }

@@ -8,6 +8,9 @@
 #include "base/vec.h"
 #include "import/import_trace.h"
 
+/* Each allocation, as silt exports them; the period is its bytes. */
+#define SAMPLE_ALLOCATION "silt:malloc"
+
 enum sample_kind {
         SAMPLE_OF_CPU_TIME, /* cpu-clock, task-clock: the period is nanoseconds */
         SAMPLE_OF_BLOCKED_TIME,
@@ -26,6 +29,7 @@ struct sample_event {
 struct sample_events {
         VEC(struct sample_event) list;
         bool are_ticks;       /* those that are taken: samples of time with all that ticks need */
+        bool are_allocations; /* SAMPLE_ALLOCATION is */
         enum trace_unit unit; /* else: of the weights */
 };
 

@@ -232,11 +232,13 @@ def test_script_there_and_back(t):
 
 
 def test_allocations_there_and_back(t):
-    """The period of what silt exports of memory is bytes."""
-    text = "app 1/1 0.000215:       4096 silt:malloc:\n\t 7f0012 read+0x0 (/usr/bin/app)\n\napp 1/1 0.000220:         10 silt:malloc:\n\t 7f0012 read+0x0 (/usr/bin/app)\n\n"
-    path = imported(t, write(t, "memory.txt", text))
+    """The period of what silt exports of memory is bytes, which may be none."""
+    head, frame = "app 1/1 0.000%d: %10d silt:malloc:\n", "\t 7f0012 read+0x0 (/usr/bin/app)\n\n"
+    path = imported(t, write(t, "memory.txt", "".join(head % row + frame for row in ((215, 4096), (220, 10), (225, 0)))))
     assert by_function(t, path) == {"read": 4106}
-    assert "Units are bytes allocated, whether freed or not" in words(t, path)
+    got = report(t, path)["totals"]
+    assert (got["allocations"], got["bytes_allocated"], got["end_live_bytes"]) == (3, 4106, None), got
+    assert "Its samples are allocations: what was freed is unknown" in words(t, path)
 
 
 # ---- perf.data ---------------------------------------------------------------------------------------
