@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "pipeline/pipeline_state.h"
+#include "pipeline/released.h"
 #include "trace/fail_note.h"
 #include "trace/writer.h"
 
@@ -129,6 +130,18 @@ static uint64_t decode_now_ns(struct pipeline *p, uint64_t time_ns) {
         return p->pair.book.now_ns;
 }
 
+/* What is unmapped, or moved away, while somebody looks at pages; and what is mapped there again. */
+static void decode_note_released(struct released *r, const struct trace_mapping *m) {
+        if (!r || m->size_bytes >= UINT64_MAX / 2 || m->old_size_bytes >= UINT64_MAX / 2)
+                return;
+        if (m->op == TRACE_MUNMAP)
+                released_add(r, m->address, m->address + m->size_bytes);
+        if (m->op == TRACE_MREMAP)
+                released_add(r, m->old_address, m->old_address + m->old_size_bytes);
+        if (m->op == TRACE_MREMAP || m->op == TRACE_MMAP)
+                released_cut(r, m->address, m->address + m->size_bytes);
+}
+
 static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *words,
                            uint32_t stack, uint64_t time_ns) {
         struct trace_mapping m = {
@@ -165,6 +178,7 @@ static void decode_mapping(struct pipeline *p, struct slot *s, const uint64_t *w
                 m.size_bytes = words[2] - words[1];
                 break;
         }
+        decode_note_released(s->process->released, &m);
         if (m.op != TRACE_MUNMAP && m.op != TRACE_MPROTECT && p->config.calls.on_mapping &&
             m.size_bytes < UINT64_MAX / 2)
                 p->config.calls.on_mapping(p->config.calls.ctx, s->process->idx,

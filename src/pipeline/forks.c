@@ -12,6 +12,7 @@
 #include "ledger/heritage.h"
 #include "pipeline/block_residency.h"
 #include "pipeline/heaps.h"
+#include "pipeline/released.h"
 #include "trace/writer.h"
 
 #define SNAPSHOT_GRACE_NS                                                                          \
@@ -236,6 +237,7 @@ static void forks_free(struct process *process) {
         heaps_free(process->heaps);
         map_done(&process->threads);
         residency_free(process->residency);
+        released_free(process->released);
         free(process->shares);
         free(process);
 }

@@ -5,6 +5,7 @@
 #include "pipeline/heaps.h"
 #include "pipeline/pairing_prior.h"
 #include "pipeline/pairing_sample.h"
+#include "pipeline/released.h"
 #include "trace/writer.h"
 #include "wire/record.h"
 
@@ -48,6 +49,16 @@ static __attribute__((noinline)) void pair_note_large(const struct pair_event *e
         /* the pages of a pool are those of the block it lies in */
         if (!(e->address & WIRE_POOL))
                 residency_note(&e->process->residency, &e->process->live, &birth);
+}
+
+/* A large block may have been a mapping of its own, which is gone now. */
+static void pair_note_released(const struct pair_event *e, uint64_t address,
+                               const struct block *b) {
+        struct released *r = e->process->released;
+
+        if (unlikely(r != NULL) && block_size_bytes(b) >= TRACE_LARGE_BLOCK_BYTES &&
+            !(address & WIRE_POOL))
+                released_add(r, address, address + block_size_bytes(b));
 }
 
 static uint64_t pair_told_address(const struct pair *p, const struct pair_event *e) {
@@ -109,6 +120,7 @@ static bool pair_release_moved(struct pair *p, const struct pair_event *e) {
                 if (!live_take(&e->process->live, e->address, &old))
                         return false;
                 m->is_released = true;
+                pair_note_released(e, e->address, &old);
                 pair_put_free(p, e->process, &old, m->thread, 0);
                 return true;
         }
@@ -184,6 +196,7 @@ static bool pair_free_now(struct pair *p, const struct pair_event *e, uint64_t a
 
         if (unlikely(!live_take(&e->process->live, address, &b)))
                 return false;
+        pair_note_released(e, address, &b);
         pair_finish_free(p, e, &b);
         return true;
 }
@@ -242,6 +255,7 @@ static bool pair_try_realloc(struct pair *p, const struct pair_event *e) {
         b = pair_swap_blocks(p, e, &old);
         if (!b)
                 return false;
+        pair_note_released(e, e->old_address, &old);
         pair_will_allocate(p, e, &old);
         seq = trace_put_realloc(p->book.writer, e->thread, p->book.now_ns, block_seq(&old),
                                 book_stack(&p->book, &old), block_size_bytes(&old), e->stack,

@@ -145,8 +145,8 @@ static inline __attribute__((always_inline)) bool pair_try_plain_free(
         bool is_young;
         struct block *b = live_at(&process->live, address, &is_young);
 
-        /* 0 is that of places without a block */
-        if (unlikely(!b || address == 0 ||
+        /* 0 is that of places without a block; large ones may be of interest to whoever looks at pages */
+        if (unlikely(!b || address == 0 || block_size_bytes(b) >= TRACE_LARGE_BLOCK_BYTES ||
                      (size_bytes != WIRE_NO_SIZE && size_bytes != block_size_bytes(b))))
                 return false;
         book_set_now(&p->book, time_ns);

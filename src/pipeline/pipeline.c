@@ -8,6 +8,7 @@
 #include "base/system_clock.h"
 #include "pipeline/block_residency.h"
 #include "pipeline/pipeline_state.h"
+#include "pipeline/released.h"
 #include "trace/writer.h"
 #include "wire/clock.h"
 
@@ -608,6 +609,26 @@ bool pipeline_look(struct pipeline *p, uint32_t process_idx, int pagemap_fd, uin
         residency_write(r, p->config.writer, false);
         residency_look(r, &process->live, pagemap_fd, now_ns, budget);
         return r->wants_more;
+}
+
+/* ---- what is given back while pages are looked at -------------------------------------------- */
+
+void pipeline_begin_released(struct pipeline *p, uint32_t process_idx) {
+        struct process *process = process_idx < p->n_processes ? p->processes[process_idx] : NULL;
+
+        if (process && !process->released)
+                process->released = released_new();
+}
+
+void pipeline_take_released(struct pipeline *p, uint32_t process_idx,
+                            void (*fn)(void *ctx, uint64_t begin, uint64_t end), void *ctx) {
+        struct process *process = process_idx < p->n_processes ? p->processes[process_idx] : NULL;
+        struct released *r = process ? process->released : NULL;
+
+        for (size_t i = 0; r && fn && i < r->ranges.n; i++)
+                fn(ctx, r->ranges.items[i].begin, r->ranges.items[i].end);
+        if (process)
+                process->released = released_free(r);
 }
 
 void pipeline_settle_look(struct pipeline *p, struct process *process, bool is_valid) {

@@ -168,6 +168,12 @@ struct pipeline_block {
 void pipeline_walk_live(const struct pipeline *p, uint32_t process_idx,
                         void (*fn)(void *ctx, const struct pipeline_block *b), void *ctx);
 
+/* From now on what the process gives back is kept in mind: large blocks, and mappings of the program's own. Taken once, which ends
+ * it; nothing where it was not begun. fn NULL: it is forgotten. */
+void pipeline_begin_released(struct pipeline *p, uint32_t process_idx);
+void pipeline_take_released(struct pipeline *p, uint32_t process_idx,
+                            void (*fn)(void *ctx, uint64_t begin, uint64_t end), void *ctx);
+
 /* Which module lies where in the process, as it is now: it may end before addresses are asked about. NULL: there is no such process. */
 struct intern_space;
 struct intern_space *pipeline_ref_space(const struct pipeline *p, uint32_t process_idx);

@@ -14,6 +14,7 @@
 struct figures;
 struct heaps;
 struct intern_space;
+struct released;
 struct residency;
 
 /* Its number is free: who has it next is another thread. */
@@ -49,6 +50,7 @@ struct process {
         struct heaps *heaps; /* that can be released whole; NULL: none was used yet */
         struct intern_space *space;
         struct residency *residency; /* NULL: no large block yet */
+        struct released *released;   /* NULL: nobody looks at its pages */
         struct map threads;          /* tid → trace thread, maybe PROCESS_THREAD_IS_OVER */
         uint32_t n_threads;
         uint32_t n_slots;      /* that it holds now */

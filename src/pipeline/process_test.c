@@ -5,6 +5,7 @@
 
 #include "ledger/live.h"
 #include "pipeline/block_residency.h"
+#include "pipeline/released.h"
 #include "pipeline/testing/pipeline_setup.h"
 
 static void test_fork_inherits(void **state) {
@@ -208,6 +209,43 @@ static int untouched_pages(void) {
         return fd;
 }
 
+static void add_range(void *ctx, uint64_t begin, uint64_t end) {
+        struct released *r = ctx;
+
+        released_add(r, begin, end);
+}
+
+/* What is given back while somebody looks at pages: large blocks and mappings, unless mapped again. */
+static void test_released(void **state) {
+        struct setup *s = *state;
+        struct released seen = {0};
+
+        fake_alloc(&s->a, 1100000, 0x100000, 65535, 1);
+        fake_alloc(&s->a, 1110000, 0x200000, 65536, 2);
+        fake_alloc(&s->a, 1120000, 0x300000, 70000, 2);
+        fake_free(&s->a, 1130000, 0x300000); /* before */
+        fake_settle(&s->t);
+        pipeline_begin_released(s->t.pipeline, s->idx);
+        fake_free(&s->a, s->t.now, 0x100000); /* too small */
+        fake_free(&s->a, s->t.now + 1000, 0x200000);
+        fake_put_words(&s->a, s->t.now + 2000, WIRE_MUNMAP, (uint64_t[]){0x500000, 0x8000}, 2);
+        fake_put_stack(&s->a, s->t.now + 3000, WIRE_MMAP, (uint64_t[]){0x502000, 0x2000, 3}, 3,
+                       (uint64_t[]){0x4242}, 1, 0);
+        fake_settle(&s->t);
+        pipeline_take_released(s->t.pipeline, s->idx, add_range, &seen);
+        assert_int_equal(seen.ranges.n, 3);
+        assert_int_equal(seen.ranges.items[0].begin, 0x200000);
+        assert_int_equal(seen.ranges.items[0].end, 0x210000);
+        assert_int_equal(seen.ranges.items[1].begin, 0x500000);
+        assert_int_equal(seen.ranges.items[1].end, 0x502000);
+        assert_int_equal(seen.ranges.items[2].begin, 0x504000);
+        assert_int_equal(seen.ranges.items[2].end, 0x508000);
+        vec_clear(&seen.ranges);
+        pipeline_take_released(s->t.pipeline, s->idx, add_range, &seen); /* it is over */
+        assert_int_equal(seen.ranges.n, 0);
+        vec_free(&seen.ranges);
+}
+
 /* The last look counts when the process ended as itself, unless the block was released. */
 static void test_look(void **state) {
         struct setup *s = *state;
@@ -253,11 +291,17 @@ static void test_look_before_exec(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                TEST(test_fork_inherits), TEST(test_fork_since_the_clock_was_read),
-                TEST(test_daemon),        TEST(test_fork_that_failed),
-                TEST(test_raw_clone),     TEST(test_peak_of_all),
-                TEST(test_exec),          TEST(test_exec_that_failed),
-                TEST(test_look),          TEST(test_look_before_exec),
+                TEST(test_fork_inherits),
+                TEST(test_fork_since_the_clock_was_read),
+                TEST(test_daemon),
+                TEST(test_fork_that_failed),
+                TEST(test_raw_clone),
+                TEST(test_peak_of_all),
+                TEST(test_exec),
+                TEST(test_exec_that_failed),
+                TEST(test_released),
+                TEST(test_look),
+                TEST(test_look_before_exec),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,8 @@ struct recorder_bill {
         struct page_set pages;
         enum size_model model;
         VEC(struct walk_block) blocks;
-        VEC(struct smaps_range) heap; /* as the last bill saw it; then as this one does */
+        VEC(struct smaps_range) released; /* since the look began */
+        VEC(struct smaps_range) heap;     /* as the last bill saw it; then as this one does */
         bool has_too_many;
         uint64_t sampled_blocks, sampled_bytes, max_seq;
         const struct bill_times *times;
@@ -198,12 +199,14 @@ static enum size_model main_model(const struct recorder *r, const struct image *
 static void bill_free(struct recorder *r) {
         struct recorder_bill *b = r->bill;
 
+        pipeline_take_released(r->pipeline, b->process_idx, NULL, NULL);
         resident_done(&b->resident);
         page_set_done(&b->pages);
         vec_free(&b->blocks);
         vec_free(&b->heap);
         vec_free(&b->runtime);
         vec_free(&b->mapped);
+        vec_free(&b->released);
         vec_free(&b->bytes);
         free(b);
         r->bill = NULL;
@@ -264,6 +267,7 @@ static bool bill_begin(struct recorder *r, struct image *one, bool is_for_snapsh
                 vec_push(&b->mapped, (struct smaps_range){one->mapped.list.items[i].begin,
                                                           one->mapped.list.items[i].end});
         read_runtime(r, one, b);
+        pipeline_begin_released(r->pipeline, b->process_idx);
         r->bill = b;
         return true;
 }
@@ -327,6 +331,12 @@ static void take_block(void *ctx, const struct pipeline_block *p) {
         vec_push(&b->blocks, (struct walk_block){p->address, p->size_bytes, p->seq, p->stack});
 }
 
+static void take_released(void *ctx, uint64_t begin, uint64_t end) {
+        struct recorder_bill *b = ctx;
+
+        vec_push(&b->released, (struct smaps_range){begin, end});
+}
+
 bool recorder_bill_on_cut(struct recorder *r, uint64_t time_ns) {
         struct recorder_bill *b = r->bill;
         struct pipeline_totals t = {0};
@@ -337,6 +347,7 @@ bool recorder_bill_on_cut(struct recorder *r, uint64_t time_ns) {
         if (!b || b->is_cut || b->is_looking)
                 return false;
         b->is_cut = true;
+        pipeline_take_released(r->pipeline, b->process_idx, take_released, b);
         b->resident.time_ns = time_ns;
         b->resident.process = b->trace_process;
         /* what is known of its blocks is of another moment; or nobody saw those from before it was attached to */
@@ -387,7 +398,7 @@ static void *bill_read(void *arg) {
         else
                 page_walk(r, &(struct page_walk){&b->pages, b->model, b->blocks.items,
                                                  b->has_too_many ? 0 : b->blocks.n, b->heap.items,
-                                                 b->heap.n});
+                                                 b->heap.n, b->released.items, b->released.n});
         note_heap(b);
         resident_cap_areas(r);
         resident_encode(r, &b->bytes);

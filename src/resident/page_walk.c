@@ -223,18 +223,19 @@ static void pin_page(struct walker *k, uint64_t free_bytes) {
         pin->free_bytes += free_bytes;
 }
 
-static bool was_heap(const struct page_walk *w, uint64_t begin, uint64_t end) {
-        size_t low = 0, high = w->n_known;
+/* Whether one of the ranges, which are by address, has a part of [begin, end). */
+static bool is_in(const struct smaps_range *ranges, size_t n, uint64_t begin, uint64_t end) {
+        size_t low = 0, high = n;
 
         while (low < high) { /* the first that ends behind begin */
                 size_t mid = (low + high) / 2;
 
-                if (w->known[mid].end <= begin)
+                if (ranges[mid].end <= begin)
                         low = mid + 1;
                 else
                         high = mid;
         }
-        return low < w->n_known && w->known[low].begin < end;
+        return low < n && ranges[low].begin < end;
 }
 
 /* first: the first block that does not end before the run. */
@@ -250,7 +251,7 @@ static bool run_is_heap(const struct walker *k, size_t first) {
                 return false; /* by arenas */
         return (first < w->n_blocks && w->blocks[first].address < end &&
                 w->blocks[first].address + w->blocks[first].size_bytes > begin) ||
-               was_heap(w, begin, end);
+               is_in(w->known, w->n_known, begin, end);
 }
 
 /* A large block of glibc's is a mapping of its own, and says nothing of its neighbours, which the kernel may have joined with it. */
@@ -294,10 +295,35 @@ static bool page_is_heap(struct walker *k, uint64_t page) {
         return k->arena_is_heap;
 }
 
+static bool is_released(const struct walker *k, uint64_t page) {
+        uint64_t at = k->run->begin + page * k->r->page_bytes;
+
+        return is_in(k->w->released, k->w->n_released, at, at + k->r->page_bytes);
+}
+
+/* It was there when the pages were read, and is not any more. */
+static void forget_page(struct walker *k) {
+        struct resident_area *a = k->area;
+        uint64_t bytes = k->r->page_bytes, pss = MIN(a->pss_bytes, bytes);
+
+        a->rss_bytes -= MIN(a->rss_bytes, bytes);
+        a->pss_bytes -= pss;
+        a->anon_bytes -= MIN(a->anon_bytes, bytes);
+        a->private_dirty_bytes -= MIN(a->private_dirty_bytes, bytes);
+        a->huge_bytes = MIN(a->huge_bytes, a->rss_bytes);
+        k->r->rss_bytes -= MIN(k->r->rss_bytes, bytes);
+        k->r->pss_bytes -= MIN(k->r->pss_bytes, pss);
+}
+
 /* A page without a block. */
 static void count_empty(struct walker *k, uint64_t page) {
-        if (!page_set_has(k->w->pages, k->run, page) || !page_is_heap(k, page))
+        if (!page_set_has(k->w->pages, k->run, page))
                 return;
+        if (!page_is_heap(k, page)) {
+                if (is_released(k, page))
+                        forget_page(k);
+                return;
+        }
         k->r->heap.rss_bytes += k->r->page_bytes;
         k->r->heap.empty_bytes += k->r->page_bytes;
         k->r->heap.n_pages[0]++;
@@ -468,6 +494,95 @@ static void count_others(struct resident *r, const struct page_set *s) {
         }
 }
 
+static uint64_t part_of(uint64_t bytes, uint64_t part, uint64_t whole) {
+        return whole ? (uint64_t)((unsigned __int128)bytes * MIN(part, whole) / whole) : 0;
+}
+
+/* [begin, end) of an area; rest: what of its figures is left for what follows. */
+static void put_piece(struct resident *to, struct resident_area *rest, const struct page_set *s,
+                      uint64_t begin, uint64_t end) {
+        uint64_t whole = rest->rss_bytes, rss = MIN(page_set_whole_bytes(s, begin, end), whole);
+        struct resident_area a = *rest;
+
+        if (begin >= end || !rss)
+                return;
+        a.begin = begin;
+        a.size_bytes = end - begin;
+        a.rss_bytes = rss;
+        a.pss_bytes = part_of(rest->pss_bytes, rss, whole);
+        a.private_dirty_bytes = part_of(rest->private_dirty_bytes, rss, whole);
+        a.anon_bytes = part_of(rest->anon_bytes, rss, whole);
+        a.swap_bytes = part_of(rest->swap_bytes, rss, whole);
+        a.huge_bytes = part_of(rest->huge_bytes, rss, whole);
+        rest->rss_bytes -= a.rss_bytes;
+        rest->pss_bytes -= a.pss_bytes;
+        rest->private_dirty_bytes -= a.private_dirty_bytes;
+        rest->anon_bytes -= a.anon_bytes;
+        rest->swap_bytes -= a.swap_bytes;
+        rest->huge_bytes -= a.huge_bytes;
+        vec_push(&to->areas, a);
+}
+
+/* An area without blocks loses its released stretches: the bill divides its bytes by addresses. */
+static void cut_area(struct resident *to, const struct resident_area *a, const struct page_walk *w,
+                     uint64_t page_bytes) {
+        uint64_t at = a->begin, end = a->begin + a->size_bytes, mask = page_bytes - 1;
+        struct resident_area rest = *a;
+
+        for (size_t i = 0; i < w->n_released && at < end; i++) {
+                if (w->released[i].end <= at || w->released[i].begin >= end)
+                        continue;
+                put_piece(to, &rest, w->pages, at, MAX(w->released[i].begin & ~mask, at));
+                at = MIN(ALIGN_UP(w->released[i].end, page_bytes), end);
+        }
+        put_piece(to, &rest, w->pages, at, end);
+}
+
+static void cut_areas(struct resident *r, const struct page_walk *w) {
+        struct resident cut = {0};
+        size_t run = 0;
+
+        for (size_t i = 0; i < r->areas.n; i++) {
+                const struct resident_area *a = &r->areas.items[i];
+
+                while (run < w->pages->runs.n && w->pages->runs.items[run].area < i)
+                        run++;
+                if (run < w->pages->runs.n && w->pages->runs.items[run].area == i &&
+                    !a->heap_rss_bytes && !a->n_blocks &&
+                    is_in(w->released, w->n_released, a->begin, a->begin + a->size_bytes))
+                        cut_area(&cut, a, w, r->page_bytes);
+                else
+                        vec_push(&cut.areas, *a);
+        }
+        vec_free(&r->areas);
+        r->areas.items = cut.areas.items;
+        r->areas.n = cut.areas.n;
+        r->areas.cap = cut.areas.cap;
+}
+
+static int by_begin(const void *a, const void *b) {
+        const struct smaps_range *x = a, *y = b;
+
+        return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* By address, none touches another; how many there are. */
+static size_t join_ranges(struct smaps_range *ranges, size_t n) {
+        size_t kept = 0;
+
+        if (n)
+                qsort(ranges, n, sizeof(ranges[0]), by_begin);
+        for (size_t i = 0; i < n; i++) {
+                if (ranges[i].begin >= ranges[i].end)
+                        continue;
+                if (kept && ranges[i].begin <= ranges[kept - 1].end)
+                        ranges[kept - 1].end = MAX(ranges[kept - 1].end, ranges[i].end);
+                else
+                        ranges[kept++] = ranges[i];
+        }
+        return kept;
+}
+
 void page_walk(struct resident *r, struct page_walk *w) {
         struct walker *k = calloc(1, sizeof(*k));
         size_t first = 0;
@@ -480,6 +595,7 @@ void page_walk(struct resident *r, struct page_walk *w) {
         k->cell_pages = choose_cell_pages(w->pages);
         sort_blocks(w->blocks, w->n_blocks);
         w->n_blocks = leave_out_nested(w->blocks, w->n_blocks);
+        w->n_released = join_ranges(w->released, w->n_released);
         for (size_t i = 0; i < w->n_blocks; i++)
                 r->heap.asked_bytes += w->blocks[i].size_bytes;
         r->heap.n_blocks = w->n_blocks;
@@ -489,6 +605,8 @@ void page_walk(struct resident *r, struct page_walk *w) {
                 walk_run(k, &first);
         }
         count_others(r, w->pages);
+        if (w->n_released)
+                cut_areas(r, w);
         if (k->pins.n)
                 qsort(k->pins.items, k->pins.n, sizeof(k->pins.items[0]), by_free);
         for (size_t i = 0; i < k->pins.n && i < RESIDENT_MAX_PINS; i++)

@@ -4,6 +4,8 @@
  * Private memory in which no block lies is an allocator's only if something says so: a block in the same run of pages, now or at an earlier look; of
  * glibc, whose heap or arenas it must lie in. Memory that nobody saw being mapped, and that no block was ever seen in, is nobody's: the bill has it as a remainder.
  *
+ * Pages that were given back between the look and the moment of the blocks, and that nobody has now, do not count: neither as the allocator's nor at all.
+ *
  * Blocks that lie inside another are a pool's. Their pages are the outer block's, and are counted once. */
 #pragma once
 
@@ -24,6 +26,9 @@ struct page_walk {
         const struct smaps_range
                 *known; /* where an earlier look saw an allocator's pages; by address */
         size_t n_known;
+        struct smaps_range
+                *released; /* given back since the pages were read; sorted and joined here */
+        size_t n_released;
 };
 
 /* Fills heap, pins, cells and what areas know of blocks. Areas are those of the page set; has_blocks and has_asked are the caller's. */

@@ -239,6 +239,38 @@ static void test_memory_without_blocks(void **unused) {
         end_world(&w);
 }
 
+/* Between the look and the moment of the blocks: what was given back does not count, unless somebody has it again, or the allocator keeps it. */
+static void test_released_meanwhile(void **unused) {
+        struct smaps_range released[] = {{BASE + 102 * PAGE, BASE + 103 * PAGE},
+                                         {BASE + 101 * PAGE + 16, BASE + 102 * PAGE + 100},
+                                         {BASE + PAGE, BASE + 4 * PAGE}};
+        struct page_walk walk;
+        struct world w;
+
+        (void)unused;
+        make_two_runs(&w);
+        w.r.rss_bytes = 8 * PAGE;
+        w.r.areas.items[0].rss_bytes = w.r.areas.items[1].rss_bytes = 4 * PAGE;
+        walk = (struct page_walk){.pages = &w.pages,
+                                  .model = SIZE_UNKNOWN,
+                                  .blocks = w.blocks.items,
+                                  .n_blocks = w.blocks.n,
+                                  .released = released,
+                                  .n_released = ARRAY_SIZE(released)};
+        page_walk(&w.r, &walk);
+        assert_int_equal(walk.n_released, 2);
+        assert_int_equal(w.r.heap.rss_bytes, 4 * PAGE);
+        assert_int_equal(w.r.rss_bytes, 6 * PAGE);
+        assert_int_equal(w.r.areas.n, 3); /* what is left of the second, on both sides */
+        assert_int_equal(w.r.areas.items[0].rss_bytes, 4 * PAGE);
+        assert_int_equal(w.r.areas.items[1].begin, BASE + 100 * PAGE);
+        assert_int_equal(w.r.areas.items[1].size_bytes, PAGE);
+        assert_int_equal(w.r.areas.items[1].rss_bytes, PAGE);
+        assert_int_equal(w.r.areas.items[2].begin, BASE + 103 * PAGE);
+        assert_int_equal(w.r.areas.items[2].rss_bytes, PAGE);
+        end_world(&w);
+}
+
 /* A pool's blocks lie inside the one that it took from malloc. */
 static void test_blocks_inside_blocks(void **unused) {
         struct world w;
@@ -304,6 +336,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_against_bytes),
                 cmocka_unit_test(test_memory_without_blocks),
+                cmocka_unit_test(test_released_meanwhile),
                 cmocka_unit_test(test_blocks_inside_blocks),
                 cmocka_unit_test(test_many_at_one_address),
                 cmocka_unit_test(test_size_classes),

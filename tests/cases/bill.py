@@ -50,6 +50,41 @@ def test_survivors(t):
     assert any(f["kind"] == "fragmentation" and "log_line" in f["text"] for f in findings), findings
 
 
+RELEASES = """
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+int main(void) {
+        struct timespec now, begin;
+        char *kept = malloc(8 << 20);
+        memset(kept, 1, 8 << 20);
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        do {
+                size_t n = (size_t)(1 + rand() % 8) << 20;
+                char *block = malloc(n), *mapped = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                memset(block, 1, n);
+                memset(mapped, 1, n);
+                free(block);
+                munmap(mapped, n);
+                clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (now.tv_sec - begin.tv_sec < 2);
+        return kept[5] - 1;
+}
+"""
+
+
+def test_released_while_looked_at(t):
+    """Large blocks and mappings that come and go: what a look saw and the moment of the blocks does not have any more is not told as nobody's."""
+    with open(t.path("releases.c"), "w") as f:
+        f.write(RELEASES)
+    built = run(["gcc", "-O1", "-fno-builtin", t.path("releases.c"), "-o", t.path("releases")])
+    assert built.code == 0, built.errors
+    assert t.silt.record(t.path("releases.silt"), [t.path("releases")]).code == 0
+    bill, parts = parts_of(t, t.path("releases.silt"))  # the largest: of a mapping that was there and gone, before
+    assert parts.get("remainder", 0) * 100 <= bill["resident_bytes"] * 3, parts
+
+
 SIZE_CLASSES = """
 #include <stdlib.h>
 #include <string.h>
