@@ -234,7 +234,7 @@ static int help(struct sql_session *s, const char *rest, struct err *reterr) {
                    0);
         for (size_t i = 0; i < ARRAY_SIZE(dots); i++)
                 put_entry(&style, dots[i].usage, 20, dots[i].help);
-        fputs("\nTo begin with:\n  SELECT function, bytes(end_bytes) FROM sites\n"
+        fputs("\nTo begin with:\n  SELECT name, bytes(end_bytes) FROM sites\n"
               "  ORDER BY end_bytes DESC LIMIT 10;\n",
               s->out);
         return 0;

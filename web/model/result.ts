@@ -73,7 +73,7 @@ function columnOf(column: SqlColumn, values: readonly SqlValue[]): ResultColumn 
 
 /** As the table shows it. */
 export function valueText(column: Pick<ResultColumn, "unit">, value: SqlValue): string {
-  if (value === null) return "";
+  if (value === null) return "NULL";
   if (typeof value === "string") return value;
   switch (column.unit) {
     case "bytes": return value < 0 ? `-${bytes(-value)}` : bytes(value);

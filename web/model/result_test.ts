@@ -18,7 +18,7 @@ test("sizes, times, counts and numbers that name something", () => {
   const columns = resultColumns(answer);
   assert.deepEqual(columns.map((column) => column.unit), ["bytes", "ns", "count", "id", "real", "text"]);
   assert.deepEqual(columns.map((column, i) => valueText(column, answer.rows[0]![i]!)), ["2.0 KiB", "1.5 ms", "1,234,567", "1234567", "0.123457", "a"]);
-  assert.deepEqual(columns.map((column, i) => valueText(column, answer.rows[1]![i]!)), ["-1.0 KiB", "", "5", "2", "2", ""]);
+  assert.deepEqual(columns.map((column, i) => valueText(column, answer.rows[1]![i]!)), ["-1.0 KiB", "NULL", "5", "2", "2", "NULL"]);
   assert.deepEqual(columns.map((column, i) => exactText(column, answer.rows[0]![i]!)), ["2048 bytes", "1500000 ns", "1234567", "1234567", "0.123456789", "a"]);
   assert.equal(exactText(columns[1]!, null), "NULL");
 });

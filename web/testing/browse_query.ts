@@ -41,10 +41,10 @@ async function typed(tab: Tab): Promise<unknown> {
   return { tables, statement, address: stateOf(page).keys["sql"], rows: await copied(page, /Answer/), first: await page.locator('[data-at="0"] [role=gridcell]').allInnerTexts() };
 }
 
-/** Where links in the first row lead, by the heading of their column. */
+/** Where links lead, and what the last one of the first row shows. */
 async function links(tab: Tab): Promise<unknown> {
   const { page } = tab;
-  const found = await page.locator('.query [data-at="0"] a').evaluateAll((all) => all.map((a) => decodeURIComponent((a as HTMLAnchorElement).hash)));
+  const found = await page.locator(".query [data-at] a").evaluateAll((all) => all.map((a) => decodeURIComponent((a as HTMLAnchorElement).hash)));
   await page.locator('.query [data-at="0"] a').last().click();
   await page.waitForSelector(".detail .detail-sentence");
   await settle(page);

@@ -19,7 +19,7 @@ import { Table, type Column } from "../widgets/table";
 
 const USUAL_ROWS = 1000;
 const MOST_ROWS = 10000;
-const BEGINNING = "SELECT function, end_bytes, peak_bytes, allocations, stack\nFROM sites\nORDER BY end_bytes DESC\nLIMIT 20";
+const BEGINNING = "SELECT name, end_bytes, peak_bytes, allocations, stack\nFROM sites\nORDER BY end_bytes DESC\nLIMIT 20";
 
 /** What was typed and not run survives a look at another view. */
 let draft: { readonly of: string; readonly text: string } | null = null;
