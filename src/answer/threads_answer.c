@@ -4,6 +4,7 @@
 
 #include "answer/answers.h"
 #include "query/thread_time.h"
+#include "query/trace_origin.h"
 #include "show/show_json.h"
 
 struct crowd {
@@ -12,6 +13,7 @@ struct crowd {
         size_t n_threads;
         bool has_figures;
         struct query_thread_time *times; /* by the view's threads; NULL: nobody looked */
+        bool knows_waits;
         struct query_mapping *mappings;
         size_t n_mappings;
         struct query_mapped mapped;
@@ -20,6 +22,7 @@ struct crowd {
 static int ask(struct crowd *c, struct question *k, struct err *reterr) {
         uint64_t max_events = k->asked->request.full ? UINT64_MAX : ANSWER_MAX_EVENTS;
         struct query_scope scope = k->resolved.scope;
+        struct query_thread_time in_all = {0};
         int r;
 
         scope.of_time = QUERY_NO_TIME; /* which is told in any case */
@@ -29,6 +32,10 @@ static int ask(struct crowd *c, struct question *k, struct err *reterr) {
                                   &c->has_figures, reterr);
         if (r >= 0)
                 r = query_thread_times(k->q, &c->answer->scope, &c->times, reterr);
+        if (r >= 0 && origin_is_import(&k->v->meta))
+                r = query_time_in_all(k->q, &in_all, reterr);
+        if (r >= 0)
+                c->knows_waits = query_knows_waits(k->q, &in_all);
         if (r >= 0)
                 r = query_mappings(k->q, &c->answer->scope, &c->mappings, &c->n_mappings,
                                    &c->mapped, reterr);
@@ -64,11 +71,13 @@ static uint64_t process_end_ns(const struct question *k, uint32_t process) {
         return p && p->has_end ? MIN(p->end.end_ns, k->v->end_ns) : k->v->end_ns;
 }
 
-static void put_time(struct json *j, const struct query_thread_time *t) {
+static void put_time(struct json *j, const struct crowd *c, const struct query_thread_time *t) {
         if (!t)
                 return;
         /* to the nanosecond: they add up to what other answers have */
         json_put_double(j, "cpu_s", answer_seconds(t->cpu_ns), 9);
+        if (!c->knows_waits)
+                return;
         json_put_double(j, "blocked_s", answer_seconds(t->blocked_ns), 9);
         json_put_double(j, "ready_s", answer_seconds(t->ready_ns), 9);
 }
@@ -90,7 +99,7 @@ static void put_thread(struct json *j, const struct question *k, const struct cr
                 json_put_uint(j, "temporary_allocations", t->n_temporary);
                 json_put_uint(j, "freed_for_others", t->n_foreign_frees);
         }
-        put_time(j, c->times ? &c->times[t->thread] : NULL);
+        put_time(j, c, c->times ? &c->times[t->thread] : NULL);
         json_end(j);
 }
 
@@ -155,7 +164,7 @@ static void put_processes(struct json *j, const struct question *k, const struct
                 if (c->times) {
                         struct query_thread_time t = time_of_process(k, c, i);
 
-                        put_time(j, &t);
+                        put_time(j, c, &t);
                 }
                 json_end(j);
         }
@@ -184,8 +193,11 @@ int answer_threads(struct question *k, struct err *reterr) {
                 json_end(j);
                 json_put_uint(j, "threads_in_all", c.n_threads);
                 put_processes(j, k, &c);
-                show_put_mappings(j, k->q, &c.mapped, c.mappings, c.n_mappings,
-                                  show_n_top(&k->options));
+                if (origin_is_import(&k->v->meta))
+                        answer_put_null(j, "mappings");
+                else
+                        show_put_mappings(j, k->q, &c.mapped, c.mappings, c.n_mappings,
+                                          show_n_top(&k->options));
                 json_end(j);
         }
         query_answer_free(c.answer);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "query/spent_time.h"
 #include "query/thread_time.h"
+#include "query/trace_origin.h"
 #include "show/show_json.h"
 #include "show/view.h"
 #include "trace/limit.h"
@@ -166,7 +167,9 @@ static bool has_metric(struct query *q, enum query_metric m) {
 
         if (query_metric_time(m) ? !query_has_ticks(q) : query_is_of_time(q))
                 return false;
-        if (m == QUERY_MAPPED && query_view(q)->meta.flags & TRACE_IS_TOTALS)
+        if (m == QUERY_GROWTH && query_view(q)->meta.flags & TRACE_LACKS_PEAK)
+                return false; /* of one moment */
+        if (m == QUERY_MAPPED && origin_is_import(&query_view(q)->meta))
                 return false;
         has = request_resolve(&asked, q, REQUEST_ALL, &resolved, &e) >= 0;
         request_resolved_done(&resolved);
@@ -175,17 +178,19 @@ static bool has_metric(struct query *q, enum query_metric m) {
 }
 
 /* Samples and the like are counted once: there is one figure. */
-static bool is_offered(struct query *q, enum query_metric m) {
+static bool is_offered(struct query *q, enum query_metric m, const struct query_thread_time *time) {
+        if (m == QUERY_BLOCKED && !query_knows_waits(q, time))
+                return false;
         if (query_view(q)->meta.unit == TRACE_UNIT_BYTES)
                 return has_metric(q, m);
         return m == (has_metric(q, QUERY_PEAK) ? QUERY_PEAK : QUERY_END);
 }
 
-static void put_names(struct json *j, struct query *q) {
+static void put_names(struct json *j, struct query *q, const struct query_thread_time *time) {
         json_key(j, "metrics");
         json_array(j);
         for (unsigned m = 0; m < QUERY_N_METRICS; m++)
-                if (is_offered(q, m))
+                if (is_offered(q, m, time))
                         json_string(j, query_metric_name((enum query_metric)m));
         json_end(j);
         json_key(j, "group_by");
@@ -196,33 +201,19 @@ static void put_names(struct json *j, struct query *q) {
 }
 
 /* Where the time went, in all; null: nobody looked. */
-static int put_time(struct json *j, struct query *q, struct err *reterr) {
-        const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
-        _cleanup_free_ struct query_thread_time *threads = NULL;
-        struct query_thread_time sum = {0};
-        int r = query_thread_times(q, &all, &threads, reterr);
-
-        if (r < 0)
-                return r;
-        if (!threads) {
+static void put_time(struct json *j, struct query *q, const struct query_thread_time *time) {
+        if (!query_has_ticks(q)) {
                 answer_put_null(j, "time");
-                return 0;
-        }
-        for (size_t i = 0; i < query_view(q)->n_threads; i++) {
-                sum.cpu_ns += threads[i].cpu_ns;
-                sum.blocked_ns += threads[i].blocked_ns;
-                sum.ready_ns += threads[i].ready_ns;
-                sum.n_samples += threads[i].n_samples;
+                return;
         }
         json_key(j, "time");
         json_object(j);
-        answer_put_seconds(j, "cpu_s", sum.cpu_ns);
-        answer_put_seconds(j, "blocked_s", sum.blocked_ns);
-        answer_put_seconds(j, "ready_s", sum.ready_ns);
-        json_put_uint(j, "samples", sum.n_samples);
+        answer_put_seconds(j, "cpu_s", time->cpu_ns);
+        answer_put_seconds(j, "blocked_s", time->blocked_ns);
+        answer_put_seconds(j, "ready_s", time->ready_ns);
+        json_put_uint(j, "samples", time->n_samples);
         answer_put_bool(j, "is_all", query_is_of_time(q));
         json_end(j);
-        return 0;
 }
 
 static int put_trace(struct json *j, struct query *q, const char *path, uint64_t version,
@@ -230,8 +221,11 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         const struct query_scope all = {.process = QUERY_ALL, .to_ns = UINT64_MAX};
         const struct trace_view *v = query_view(q);
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct query_thread_time time;
         int r = query_ask(q, &all, &a, reterr);
 
+        if (r >= 0)
+                r = query_time_in_all(q, &time, reterr);
         if (r < 0)
                 return r;
         json_put_string(j, "schema", "silt.trace/1");
@@ -251,6 +245,10 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         answer_put_bool(j, "has_peak", !(v->meta.flags & TRACE_LACKS_PEAK));
         answer_put_bool(j, "has_live", !(v->meta.flags & TRACE_LACKS_LIVE));
         answer_put_bool(j, "has_blocks", !(v->meta.flags & TRACE_LACKS_BLOCKS));
+        answer_put_bool(j, "has_threads",
+                        origin_knows_threads(v) &&
+                                (!(v->meta.flags & TRACE_IS_TOTALS) || query_has_ticks(q)));
+        answer_put_bool(j, "imported", origin_is_import(&v->meta));
         json_put_string(j, "unit", query_unit_name(q));
         json_put_uint(j, "events", v->n_events);
         json_put_uint(j, "graphs", query_n_graphs(q));
@@ -265,8 +263,9 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         json_put_uint(j, "end_live_bytes", a->totals.end_bytes);
         json_put_uint(j, "peak_rss_bytes", a->totals.peak_rss_bytes);
         show_put_totals(j, "totals", q, &a->totals);
-        put_names(j, q);
-        return put_time(j, q, reterr);
+        put_names(j, q, &time);
+        put_time(j, q, &time);
+        return 0;
 }
 
 int answer_trace(struct question *k, struct err *reterr) {

@@ -7,6 +7,7 @@ import re
 
 from harness.answer import parse
 from harness.process import run
+from harness.served import Served
 
 HEAP = """
 #include <stdlib.h>
@@ -347,3 +348,24 @@ def test_dhat_without_lifetimes_knows_nothing_live(t):
     assert r.code == 0 and "_allocated_bytes_total" in r.text and "live_bytes{" not in r.text and "silt_own_" not in r.text, r.text
     r = t.silt.command("export", path, "--format", "massif", "-o", t.path("never"))
     assert r.code == 2 and "has no sums of what was live" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_a_page_is_told_only_what_is_known(t):
+    """What nobody measured is no metric, no column and no 0; what a file of garbage could have been is told."""
+    folded = dump(t, "a.folded", "main;serve 3\n")
+    script = dump(t, "perf.txt", "busy 7/7 1.000000:     250000 cpu-clock:u: \n\t   401136 hot+0x20 (/usr/bin/busy)\n\n")
+    waits = dump(t, "waits.txt", "busy 7/7 1.000000:     250000 offcpu-time: \n\t   401136 hot+0x20 (/usr/bin/busy)\n\n")
+    log = dump(t, "m.log", "= Start\n@ ./x:[0x1206] + 0x1000 0xbb8\n")
+    for path, metrics, has_threads, has_waits in ((folded, ["peak"], False, None), (script, ["cpu"], True, False), (waits, ["cpu", "blocked"], True, True),
+                                                  (log, ["peak", "end", "allocated", "count", "temporary", "growth"], False, None)):
+        s = Served(t, [t.silt.path, "view", path, "--no-browser"])
+        trace, threads = s.ask("trace"), s.ask("threads")
+        assert (trace["metrics"], trace["has_threads"], trace["imported"]) == (metrics, has_threads, True), trace
+        assert threads["mappings"] is None, threads
+        if has_waits is not None:
+            assert all(("blocked_s" in x, "cpu_s" in x) == (has_waits, True) for x in threads["threads"] + threads["processes"]), threads
+        s.end()
+    r = t.silt.command("report", dump(t, "garbage", "no format\n\1\2"))
+    assert r.code == 2 and "'silt import --help' lists them" in r.errors and r.errors.count("\n") == 1, r.errors
+    text = t.silt.command("import", "--help").text
+    assert "formats (silt-import(1)" in text and "heaptrack" in text and "memray" in text, text

@@ -50,4 +50,4 @@ def test_without_bills(t):
     r = t.silt.command("html", t.path("a.silt"), "-o", t.path("a.html"))
     assert r.code == 0, r.errors
     saw, _ = browse(t, "memory", "file://" + t.path("a.html"), isEmpty=True, offline=True)
-    assert "The trace does not say what resident memory was made of" in saw["text"], saw
+    assert "What was imported does not say what resident memory was made of" in saw["text"], saw

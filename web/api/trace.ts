@@ -14,7 +14,7 @@ export type TraceMark = Checked<typeof mark>;
 
 const one = {
   schema: literal("silt.trace/1"), version: number, file: string, command: strings, pid: number, duration_s: number, mode: string,
-  sample_bytes: number, growing: boolean, ended: string, detail_from_s: number, has_events: boolean, has_times: optional(boolean), has_peak: optional(boolean), has_live: optional(boolean), has_blocks: optional(boolean), unit: optional(string), events: number, graphs: number, limits: strings,
+  sample_bytes: number, growing: boolean, ended: string, detail_from_s: number, has_events: boolean, has_times: optional(boolean), has_peak: optional(boolean), has_live: optional(boolean), has_blocks: optional(boolean), has_threads: optional(boolean), imported: optional(boolean), unit: optional(string), events: number, graphs: number, limits: strings,
   processes: array(process), processes_in_all: number, pids_in_all: number, marks: array(mark),
   peak: object({ time_s: number, bytes: number }), end_live_bytes: number, peak_rss_bytes: number, metrics: strings, group_by: strings,
   time: optional(nullable(object({ cpu_s: number, blocked_s: number, ready_s: number, samples: number, is_all: boolean }))),

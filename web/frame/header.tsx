@@ -6,7 +6,7 @@ import type { Trace, TraceProcess } from "../api/trace";
 import { metricWords } from "../model/chips";
 import { metricOf } from "../model/metric";
 import { get } from "../model/state";
-import { bytes, count, duration, weightWords } from "../model/units";
+import { bytes, count, duration, lengthOf, weightWords } from "../model/units";
 import { residentShare, residentWords } from "../model/resident";
 import { commandText, visible } from "../model/visible";
 
@@ -22,7 +22,7 @@ function processText(one: TraceProcess, trace: Trace): string {
 /** Memory, and where the time went, so far as they were recorded. */
 function Figures({ trace }: { trace: Trace }) {
   const { time } = trace;
-  const resident = residentWords(trace);
+  const resident = residentWords(trace), length = lengthOf(trace.duration_s);
   return (
     <>
       {trace.peak_rss_bytes > 0 && <span title="Physical memory at most">resident <b>{bytes(trace.peak_rss_bytes)}</b></span>}
@@ -32,13 +32,14 @@ function Figures({ trace }: { trace: Trace }) {
       {!time?.is_all && <span>{trace.has_live === false ? "allocated" : weightWords() !== null ? "in all" : trace.growing ? "now" : "end"} <b>{bytes(trace.end_live_bytes)}</b></span>}
       {time && <span>CPU <b>{duration(time.cpu_s)}</b></span>}
       {time && time.blocked_s > 0 && <span class="is-minor">blocked <b>{duration(time.blocked_s)}</b></span>}
-      {weightWords() === null && <span>{time ? "in " : ""}<b>{duration(trace.duration_s)}</b></span>}
+      {weightWords() === null && length !== null && <span>{time ? "in " : ""}<b>{length}</b></span>}
     </>
   );
 }
 
 function modeText(trace: Trace): string | null {
-  return trace.mode === "sampled" ? `sampled every ${bytes(trace.sample_bytes)}: figures are estimates` : null;
+  if (trace.mode !== "sampled") return null;
+  return trace.sample_bytes > 0 ? `sampled every ${bytes(trace.sample_bytes)}: figures are estimates` : "sampled: figures are estimates";
 }
 
 export function Header({ state, ask }: ViewProps) {

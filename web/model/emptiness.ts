@@ -4,7 +4,7 @@ import type { Trace } from "../api/trace";
 import { metricWords } from "./chips";
 import { isTimeMetric, metricOf } from "./metric";
 import { get, isFilter, type Change, type State } from "./state";
-import { duration } from "./units";
+import { duration, weightWords } from "./units";
 
 export interface Emptiness {
   readonly title: string;
@@ -13,7 +13,7 @@ export interface Emptiness {
   readonly removal: { readonly label: string; readonly change: Change } | null;
 }
 
-type Recorded = Pick<Trace, "events" | "duration_s" | "detail_from_s" | "growing" | "peak"> & Partial<Pick<Trace, "metrics" | "time">>;
+type Recorded = Pick<Trace, "events" | "duration_s" | "detail_from_s" | "growing" | "peak"> & Partial<Pick<Trace, "metrics" | "time" | "has_times" | "imported">>;
 
 export function emptiness(state: State, trace: Recorded): Emptiness {
   const hasFilter = state.keys.some(([key]) => isFilter(key));
@@ -23,9 +23,11 @@ export function emptiness(state: State, trace: Recorded): Emptiness {
   if (isTimeMetric(metric)) return noTime(state, metric, hasFilter, hasWindow);
   if (trace.events === 0 && trace.peak.bytes === 0)
     return {
-      title: "No allocations",
+      title: weightWords() !== null ? `No ${weightWords()}` : "No allocations",
       why: trace.growing
         ? "The program has not allocated anything yet. This page follows it."
+        : trace.imported
+        ? weightWords() !== null ? "Nothing was counted in what was imported." : "What was imported has no allocation."
         : `The program ran for ${duration(trace.duration_s)} and made no allocation that silt saw. If it should have, silt report FILE says what was not seen and why.`,
       removal: null,
     };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { emptiness } from "./emptiness";
 import { change, fromFragment } from "./state";
+import { setWeights } from "./units";
 
 const trace = { events: 20, duration_s: 2, detail_from_s: 0, growing: false, peak: { time_s: 1, bytes: 4096 } };
 
@@ -12,6 +13,14 @@ test("a program that allocated nothing", () => {
   assert.match(said.why, /ran for 2 s and made no allocation/);
   assert.equal(said.removal, null);
   assert.match(emptiness(fromFragment("#sites"), { ...none, growing: true }).why, /not allocated anything yet/);
+  assert.equal(emptiness(fromFragment("#sites"), { ...none, imported: true }).why, "What was imported has no allocation.");
+  setWeights("samples");
+  try {
+    const said = emptiness(fromFragment("#sites"), { ...none, imported: true });
+    assert.deepEqual([said.title, said.why], ["No samples", "Nothing was counted in what was imported."]);
+  } finally {
+    setWeights("bytes");
+  }
 });
 
 test("what is to blame is what is offered to be removed", () => {

@@ -240,9 +240,12 @@ function timeSentence(a: Threads): string | null {
   return `${ran}${(waits.blocked_s ?? 0) > 0 ? `; ${a.threads.length > 1 ? `${name(waits)} was blocked longest, for` : "blocked for"} ${time(1e9 * (waits.blocked_s ?? 0))}` : ""}`;
 }
 
-export function threadsSentence(a: Threads): string {
-  const who = `${plural(a.threads_in_all, "thread")} in ${plural(a.pids_in_all, "process", "processes")}`;
-  if (a.threads_in_all === 0) return `No thread allocated, in ${plural(a.pids_in_all, "process", "processes")}.`;
+/** `isTold`: the source says which thread did what. */
+export function threadsSentence(a: Threads, isTold = true): string {
+  const processes = plural(a.pids_in_all, "process", "processes");
+  if (!isTold) return `${capital(processes)}; what its threads did is unknown.`;
+  const who = `${plural(a.threads_in_all, "thread")} in ${processes}`;
+  if (a.threads_in_all === 0) return `No thread allocated, in ${processes}.`;
   const cpu = timeSentence(a);
   if (cpu !== null) return `${who}: ${cpu}.`;
   if (!a.has_figures || a.threads.length === 0) return `${who}.`;

@@ -103,5 +103,6 @@ test("a function's source, and who allocated", () => {
   const thread = { tid: 7, name: "main", process: "1", begin_s: 0, end_s: null, allocations: 75, frees: 10, freed_for_others: 3 };
   const threads = { has_figures: true, is_estimate: true, threads: [thread, { ...thread, tid: 8, name: "", allocations: 25, frees: 0, freed_for_others: 0 }], threads_in_all: 2, pids_in_all: 1 } as unknown as Threads;
   assert.equal(threadsSentence(threads), "2 threads in 1 process: main made 75 % of about 100 allocations; about 3 blocks of 10 freed came from another thread.");
+  assert.equal(threadsSentence(threads, false), "1 process; what its threads did is unknown.");
   assert.equal(threadsSentence({ ...threads, threads: [], threads_in_all: 0 }), "No thread allocated, in 1 process.");
 });

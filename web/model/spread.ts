@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Figures of samples with their standard errors, and names of places: short texts that several views share.
 import { amount, type Unit } from "./metric";
-import { count, duration } from "./units";
+import { count, duration, hasTimesNow } from "./units";
 
 /** "±3 %" behind an estimate; nothing behind what is exact. docs/words.md, "Figures". */
 export function spread(value: number, error: number | null | undefined): string {
@@ -60,7 +60,7 @@ export function shortName(name: string): string {
   return name;
 }
 
-/** Times of a recording: its begin is "0 s". */
+/** Times of a recording: its begin is "0 s", or, where moments are numbered, before the first. */
 export function moment(seconds: number): string {
-  return seconds === 0 ? "0 s" : duration(seconds);
+  return seconds === 0 && !hasTimesNow() ? "start" : seconds === 0 ? "0 s" : duration(seconds);
 }

@@ -25,15 +25,15 @@ function isSome(line: readonly (number | null)[] | null): line is readonly (numb
   return line !== null && line.some((v) => v !== null && v > 0);
 }
 
-/** Below a memory's area the CPU and the rate; below time the memory. What is nothing anywhere has no strip, but there is one at least. */
+/** Below a memory's area the CPU and the rate; below time the memory. What is nothing anywhere has no strip. */
 export function stripsOf(t: Timeline | null, lead: Lead): readonly Strip[] {
   if (t === null) return [{ name: "rate", values: [] }];
   const strips: Strip[] = [];
   if (lead !== "cpu" && isSome(t.threads_on_cpu)) strips.push({ name: "CPU", values: t.threads_on_cpu });
   if (lead === "cpu" && isSome(t.threads_blocked)) strips.push({ name: "blocked", values: t.threads_blocked });
   if (lead !== "memory" && (isSome(t.live_bytes) || isSome(t.rss_bytes))) strips.push({ name: "memory", values: isSome(t.live_bytes) ? t.live_bytes : t.rss_bytes });
-  if (t.allocations_per_s && (strips.length === 0 || isSome(t.allocations_per_s))) strips.push({ name: "rate", values: t.allocations_per_s });
-  return strips.length > 0 ? strips : [{ name: "rate", values: [] }];
+  if (t.allocations_per_s && isSome(t.allocations_per_s)) strips.push({ name: "rate", values: t.allocations_per_s });
+  return strips;
 }
 
 /** A thread that runs has 1,000 samples a second: a line is even over so much time. */

@@ -20,6 +20,7 @@ test("what is chosen leads, the others are strips", () => {
   const ofTime = { ...TIMELINE, live_bytes: [0, 0], allocations_per_s: [0, 0], threads_blocked: [0, 0] };
   assert.deepEqual(names("cpu", ofTime), ["memory"]);
   assert.deepEqual(stripsOf(ofTime, "cpu")[0]!.values, [null, 4096]);
+  assert.deepEqual(names("memory", { ...ofTime, threads_on_cpu: null, threads_blocked: null }), []);
   assert.equal(stripsOf(null, "cpu").length, 1);
   assert.deepEqual(leadLine(TIMELINE, "blocked"), [2, 3]);
   assert.deepEqual(leadLine({ ...TIMELINE, threads_on_cpu: null }, "cpu"), [null, null]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where an axis has its lines, and what is written at them.
-import { bytes } from "./units";
+import { bytes, duration, hasTimesNow, markedTimes } from "./units";
 
 /** 0, and multiples of 1, 2, 4, 8 … 512 of a unit of 1024: what people call round for bytes; at most n + 1. */
 export function byteTicks(most: number, n: number): number[] {
@@ -29,6 +29,10 @@ const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 720
 
 /** Round moments of a stretch, at most n + 1. */
 export function timeTicks(from_s: number, to_s: number, n: number): number[] {
+  return [...markedTimes(roundTimes(from_s, to_s, n))];
+}
+
+function roundTimes(from_s: number, to_s: number, n: number): number[] {
   const length = to_s - from_s;
   if (!(length > 0) || n < 1) return [from_s];
   const step = timeStep(length / n);
@@ -43,8 +47,9 @@ function timeStep(least: number): number {
   return ([1, 2, 5].find((m) => m * power >= least * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** All labels of an axis in one unit: "250 ms", "12.5 s", "3:20 min", "1:05 h". */
+/** All labels of an axis in one unit: "250 ms", "12.5 s", "3:20 min", "1:05 h"; "moment 20" where there are no times. */
 export function timeLabels(ticks: readonly number[]): string[] {
+  if (!hasTimesNow()) return ticks.map(duration);
   const last = ticks[ticks.length - 1] ?? 0;
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : last || 1;
   if (last >= 7200) return ticks.map((t) => `${Math.floor(t / 3600)}:${two(Math.floor(t / 60) % 60)} h`);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { byteLabel, byteTicks, timeLabels, timeTicks } from "./ticks";
+import { lengthOf, setHasTimes } from "./units";
 
 test("byte axes have round lines, few of them", () => {
   assert.deepEqual(byteTicks(118683648, 4).map(byteLabel), ["0", "32 MiB", "64 MiB", "96 MiB"]);
@@ -19,4 +20,17 @@ test("time axes have one unit", () => {
   assert.deepEqual(timeLabels(timeTicks(0, 36000, 5)), ["0:00 h", "2:00 h", "4:00 h", "6:00 h", "8:00 h", "10:00 h"]);
   assert.deepEqual(timeLabels(timeTicks(12.345, 12.35, 5)), ["12.345 s", "12.346 s", "12.347 s", "12.348 s", "12.349 s", "12.350 s"]);
   for (const [from, to] of [[0, 1e-9], [0, 1e6], [59, 61], [0, 119.9]]) assert.ok(timeTicks(from, to, 6).length <= 8, `${from} ${to}`);
+});
+
+test("without times an axis has whole moments, and a recording a number of them", () => {
+  setHasTimes(false);
+  try {
+    assert.deepEqual(timeLabels(timeTicks(0, 99, 4)), ["moment 30", "moment 60", "moment 90"]);
+    assert.deepEqual(timeLabels(timeTicks(0, 2, 10)), ["moment 1", "moment 2"]);
+    assert.equal(lengthOf(47), "47 moments");
+    assert.equal(lengthOf(1.000001), null);
+  } finally {
+    setHasTimes(true);
+  }
+  assert.equal(lengthOf(2.5), "2.5 s");
 });

@@ -67,6 +67,21 @@ export function setHasTimes(has: boolean): void {
   hasTimes = has;
 }
 
+export function hasTimesNow(): boolean {
+  return hasTimes;
+}
+
+/** Of marks along the time: those that a label fits. Between two numbered moments there is nothing. */
+export function markedTimes(ticks: readonly number[]): readonly number[] {
+  return hasTimes ? ticks : ticks.filter((t) => t > 0 && Number.isInteger(t));
+}
+
+/** How long a recording is: "61.2 s"; of numbered moments their number, null if it is one dump. */
+export function lengthOf(seconds: number): string | null {
+  if (hasTimes) return duration(seconds);
+  return Math.round(seconds) > 1 ? plural(Math.round(seconds), "moment") : null;
+}
+
 /** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min"; "moment 3" where there are no times */
 export function duration(seconds: number): string {
   if (!hasTimes) return Number.isNaN(seconds) ? "an unknown moment" : `moment ${Math.round(seconds)}`;

@@ -7,7 +7,7 @@ import { frameName, shownName } from "../model/frame_name";
 import { generations, halves, momentsOf, oldKeys, sidesOf, type Sides } from "../model/sides";
 import { amount as unitText, codeWords, metricOf, signedAmount, unitOf } from "../model/metric";
 import { get, question, type State } from "../model/state";
-import { plural } from "../model/units";
+import { lengthOf, plural } from "../model/units";
 import { visible } from "../model/visible";
 import { openFunction } from "../widgets/flame_items";
 import { Empty } from "../widgets/empty";
@@ -55,6 +55,7 @@ function Comparison({ state, ask }: ViewProps) {
 // ---- sides ---------------------------------------------------------------------------------------
 
 function Choose({ ask }: { ask: Ask }) {
+  if (lengthOf(ask.trace.duration_s) === null) return <Empty title="Compare" why="What was imported is of one moment. To compare it with another, start silt view BEFORE AFTER." />;
   const made = generations(ask.trace);
   return (
     <div class="empty">

@@ -23,7 +23,7 @@ export function MemoryView({ state, ask }: ViewProps) {
     <div class="memory">
       {sentence && <p class="first-sentence">{visible(sentence)}</p>}
       {state.keys.some(([key]) => isFilter(key)) && <p class="quiet">Filters select blocks; resident memory is of whole processes, so none holds here.</p>}
-      <Pending of={asked}>{(answer) => (answer.parts ? <Whole bill={answer} state={state} ask={ask} /> : <Empty title="Memory" why={ask.trace.time?.is_all ? "This recording has where the time went, and does not say what resident memory was made of. Record memory too with silt run --cpu." : "The trace does not say what resident memory was made of: it ended before the first look, or an older silt or another tool made it."} />)}</Pending>
+      <Pending of={asked}>{(answer) => (answer.parts ? <Whole bill={answer} state={state} ask={ask} /> : <Empty title="Memory" why={ask.trace.imported ? "What was imported does not say what resident memory was made of. A recording of silt run does." : ask.trace.time?.is_all ? "This recording has where the time went, and does not say what resident memory was made of. Record memory too with silt run --cpu." : "The trace does not say what resident memory was made of: it ended before the first look, or an older silt made it."} />)}</Pending>
       {at_s !== null && (
         <section>
           <h2>The heap's pages, by address</h2>

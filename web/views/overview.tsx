@@ -151,12 +151,12 @@ function Totals({ report, state, ask }: ViewProps & { report: Report }) {
     [bytes(t.end_live_bytes), Number.isNaN(t.end_live_blocks) ? "at the end" : `at the end, ${plural(t.end_live_blocks, "block")}`],
     [bytes(t.bytes_allocated), "allocated"],
     [count(t.allocations), t.allocations === 1 ? "allocation" : "allocations"],
-    ...(t.allocations > 0 ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
+    ...(t.allocations > 0 && !Number.isNaN(t.temporary_allocations) ? [[share(t.temporary_allocations, t.allocations), "temporary"] as const] : []),
   ];
   const figures: readonly (readonly [value: string, name: string])[] = [
     ...times, ...memory,
-    ...(Number.isNaN(t.peak_rss_bytes) && (times.length > 0 || weightWords() !== null) ? [] : [[bytes(t.peak_rss_bytes), "resident at most"] as const]),
-    ...(Number.isNaN(t.threads) && (times.length > 0 || weightWords() !== null) ? [] : [[count(t.threads), t.threads === 1 ? "thread" : "threads"] as const]),
+    ...(t.peak_rss_bytes > 0 ? [[bytes(t.peak_rss_bytes), "resident at most"] as const] : []),
+    ...(Number.isNaN(t.threads) || ask.trace.has_threads === false ? [] : [[count(t.threads), t.threads === 1 ? "thread" : "threads"] as const]),
     ...(Number.isFinite(t.sites) && !ask.trace.time?.is_all ? [[count(t.sites), t.sites === 1 ? "call path" : "call paths"] as const] : []),
   ];
   return (
@@ -179,10 +179,12 @@ function Largest({ of: asked, by, metric, state, ask }: ViewProps & { of: Answer
         {(table) => {
           const column = columnOf(table);
           const most = Math.max(1, ...column.map(Math.abs));
-          if (table.rows === 0) return <p class="quiet">{emptiness(state, ask.trace).why}</p>;
+          // a call path that was alive at another moment is not among the largest
+          const largest = column.slice(0, LARGEST).flatMap((value, i) => (value === 0 ? [] : [[value, i] as const]));
+          if (largest.length === 0) return <p class="quiet">{emptiness(state, ask.trace).why}</p>;
           return (
             <div role="list">
-              {column.slice(0, LARGEST).map((value, i) => (
+              {largest.map(([value, i]) => (
                 <button key={i} role="listitem" class="largest-row" title={visible(table.names[table.label[i]])} onClick={() => ask.go({ set: { pick: by === "site" ? `site:${table.site[i]}` : `function:${table.names[table.function[i]!]}` } })}>
                   <span class="largest-bar" style={{ width: `${(100 * Math.abs(value)) / most}%` }} />
                   <span class="largest-name mono"><Name text={visible(table.names[table.label[i]])} /></span>

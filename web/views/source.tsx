@@ -119,10 +119,22 @@ function isOfMemory(unit: Unit): boolean {
   return unit !== "time" && weightWords() === null;
 }
 
+/** What lines tell beside the metric: what of it is known, and is another figure. */
+interface Beside {
+  readonly allocations: boolean;
+  readonly end: boolean;
+}
+
+function besideOf(rows: readonly SourceRow<Figures>[], metric: string): Beside {
+  const isKnown = (of: (f: Figures) => number): boolean => rows.some((row) => row.kind === "line" && row.figures && !Number.isNaN(of(row.figures)));
+  const isMemory = isOfMemory(unitOf(metric));
+  return { allocations: isMemory && metric !== "count" && isKnown((f) => f.total.allocations), end: isMemory && metric !== "end" && isKnown((f) => f.total.end_live_bytes) };
+}
+
 function Listing({ file, metric, ask, state }: { file: SourceFile; metric: string } & ViewProps) {
   const rows = useMemo(() => sourceRows(file), [file]);
   const indent = useMemo(() => commonIndent(rows.flatMap((row) => (row.kind === "line" && row.text !== null ? [expandTabs(row.text)] : []))), [rows]);
-  const unit = unitOf(metric);
+  const unit = unitOf(metric), beside = besideOf(rows, metric);
   return (
     <section class="listing">
       <h2 class="listing-path mono">{file.path ?? file.file}</h2>
@@ -133,14 +145,14 @@ function Listing({ file, metric, ask, state }: { file: SourceFile; metric: strin
           <thead>
             <tr>
               <th scope="col" class="number">{weightWords() ?? METRIC_WORDS[metric] ?? metric}</th>
-              {isOfMemory(unit) && <th scope="col" class="number">allocations</th>}
-              {isOfMemory(unit) && <th scope="col" class="number">at end</th>}
+              {beside.allocations && <th scope="col" class="number">allocations</th>}
+              {beside.end && <th scope="col" class="number">at end</th>}
               <th scope="col" class="number">line</th>
               <th scope="col">source</th>
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} columns={isOfMemory(unit) ? 4 : 2} /> : <Line key={row.line} row={row} unit={unit} indent={indent} ask={ask} state={state} />))}
+            {rows.map((row) => (row.kind === "gap" ? <Gap key={`gap-${row.from}`} from={row.from} to={row.to} columns={2 + Number(beside.allocations) + Number(beside.end)} /> : <Line key={row.line} row={row} unit={unit} beside={beside} indent={indent} ask={ask} state={state} />))}
           </tbody>
         </table>
       </div>
@@ -161,7 +173,7 @@ function cell(value: number, unit: Unit): string {
   return value === 0 ? "" : amount(value, unit);
 }
 
-function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { kind: "line" }>; unit: Unit; indent: number } & ViewProps) {
+function Line({ row, unit, beside, indent, ask }: { row: Extract<SourceRow<Figures>, { kind: "line" }>; unit: Unit; beside: Beside; indent: number } & ViewProps) {
   const [isOpen, open] = useState(row.isMost);
   const figures = row.figures;
   const calls = figures?.calls ?? [];
@@ -170,8 +182,8 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
     <>
       <tr class={`heat-${row.heat}${row.isMost ? " is-most" : ""}`}>
         <td class="number listing-value" title={figures ? `${count(figures.total.value)}; by the line itself ${count(figures.self.value)}` : undefined}>{figures && cell(figures.total.value, unit)}</td>
-        {isOfMemory(unit) && <td class="number">{figures && cell(figures.total.allocations, "count")}</td>}
-        {isOfMemory(unit) && <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>}
+        {beside.allocations && <td class="number">{figures && cell(figures.total.allocations, "count")}</td>}
+        {beside.end && <td class="number">{figures && cell(figures.total.end_live_bytes, "bytes")}</td>}
         <td class="number quiet">
           {calls.length > 0 ? (
             <button type="button" class="fold" aria-expanded={isOpen} aria-label={`What line ${row.line} calls`} onClick={() => open(!isOpen)}>
@@ -187,8 +199,8 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
         calls.map((call) => (
           <tr key={`${frameName(call)} ${call.line}`} class="listing-call">
             <td class="number">{cell(call.total.value, unit)}</td>
-            {isOfMemory(unit) && <td class="number">{cell(call.total.allocations, "count")}</td>}
-            {isOfMemory(unit) && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
+            {beside.allocations && <td class="number">{cell(call.total.allocations, "count")}</td>}
+            {beside.end && <td class="number">{cell(call.total.end_live_bytes, "bytes")}</td>}
             <td />
             <td>
               {isNamed(call) ? (
@@ -196,7 +208,7 @@ function Line({ row, unit, indent, ask }: { row: Extract<SourceRow<Figures>, { k
                   <Name text={visible(shownName(call))} />
                 </a>
               ) : <span class="mono">{visible(shownName(call))}</span>}{" "}
-              {isOfMemory(unit) && <>{bytes(call.total.bytes_allocated)} allocated</>}
+              {isOfMemory(unit) && !Number.isNaN(call.total.bytes_allocated) && <>{bytes(call.total.bytes_allocated)} allocated</>}
             </td>
           </tr>
         ))}

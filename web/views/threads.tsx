@@ -12,7 +12,7 @@ import { get, question } from "../model/state";
 import { moment, place } from "../model/spread";
 import { timeText, windowOf } from "../model/window";
 import { parseSort, type Sort } from "../model/table_rows";
-import { bytes, count, duration, time } from "../model/units";
+import { bytes, count, duration, lengthOf, markedTimes, time, weightWords } from "../model/units";
 import { visible } from "../model/visible";
 import { Empty } from "../widgets/empty";
 import { Name } from "../widgets/name";
@@ -27,11 +27,11 @@ export function ThreadsView({ state, ask }: ViewProps) {
     <Pending of={asked}>
       {(answer) => (
         <div class="threads">
-          <h1 class="headline">{threadsSentence(answer)}</h1>
+          <h1 class="headline">{threadsSentence(answer, ask.trace.has_threads !== false)}</h1>
           {answer.note !== null && <p class="quiet">{answer.note}</p>}
           <section>
             <h2>Threads</h2>
-            <ThreadTable answer={answer} state={state} ask={ask} onWhole={() => setWhole(true)} />
+            {ask.trace.has_threads === false ? <p class="quiet">What was imported does not say which thread did what.</p> : <ThreadTable answer={answer} state={state} ask={ask} onWhole={() => setWhole(true)} />}
           </section>
           <section>
             <h2>Processes</h2>
@@ -67,6 +67,9 @@ function ThreadTable({ answer, state, ask, onWhole }: { answer: Threads; onWhole
     if (hasTime)
       columns.push(
         figure("cpu", "CPU", "Time it ran", rows.map((t) => Math.round(1e9 * (t.cpu_s ?? 0))), time),
+      );
+    if (rows.some((t) => t.blocked_s !== undefined))
+      columns.push(
         figure("blocked", "blocked", "Time it waited for something", rows.map((t) => Math.round(1e9 * (t.blocked_s ?? 0))), time),
         figure("ready", "waited for a CPU", "Time it could have run, but others did", rows.map((t) => Math.round(1e9 * (t.ready_s ?? 0))), time),
       );
@@ -135,15 +138,16 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
   const isOfTime = ask.trace.time?.is_all === true;
   const valueOf = (p: ProcessLife): number => (isOfTime ? (p.cpu_s ?? 0) : (p.totals?.peak_live_bytes ?? 0));
   const most = answer.processes.reduce((a, p) => Math.max(a, valueOf(p)), 0);
-  const ticks = timeTicks(ask.trace.duration_s, 5);
+  const ticks = lengthOf(ask.trace.duration_s) === null ? [] : markedTimes(timeTicks(ask.trace.duration_s, 5));
+  const hasWaits = answer.processes.some((p) => p.blocked_s !== undefined);
+  // what was imported has one figure where it is not of memory
+  const titles = isOfTime ? ["CPU", ...(hasWaits ? ["blocked", "waited for a CPU"] : [])] : weightWords() !== null ? [weightWords()!] : ["peak", "at end", "allocations"];
   const chosen = get(state, "process");
   return (
     <div class="lives" role="table" aria-label="Processes and their lives">
       <div class="life is-head" role="row">
         <span role="columnheader">process</span>
-        <span role="columnheader" class="number">{isOfTime ? "CPU" : "peak"}</span>
-        <span role="columnheader" class="number">{isOfTime ? "blocked" : "at end"}</span>
-        <span role="columnheader" class="number">{isOfTime ? "waited for a CPU" : "allocations"}</span>
+        {[0, 1, 2].map((i) => <span key={i} role="columnheader" class="number">{titles[i] ?? ""}</span>)}
         <span role="columnheader" class="life-axis" aria-label="time">
           {ticks.map((tick) => <span key={tick} style={{ left: `${(100 * tick) / (ask.trace.duration_s || 1)}%` }}>{moment(tick)}</span>)}
         </span>
@@ -154,8 +158,8 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
             {ask.isFile ? visible(process.name || process.word) : <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{visible(process.name || process.word)}</button>} <span class="quiet">{process.word}</span>
           </span>
           <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * valueOf(process)) / most : 0}%` }} /><span class="cell-text">{isOfTime ? seconds(process.cpu_s) : process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
-          <span role="cell" class="number">{isOfTime ? seconds(process.blocked_s) : process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
-          <span role="cell" class="number">{isOfTime ? seconds(process.ready_s) : process.totals ? count(process.totals.allocations) : "–"}</span>
+          <span role="cell" class="number">{titles.length < 2 ? "" : isOfTime ? seconds(process.blocked_s) : process.totals?.end_live_bytes ? bytes(process.totals.end_live_bytes) : "–"}</span>
+          <span role="cell" class="number">{titles.length < 3 ? "" : isOfTime ? seconds(process.ready_s) : process.totals ? count(process.totals.allocations) : "–"}</span>
           <span role="cell" class="life-track" title={`${moment(process.begin_s)} to ${process.end_s === null ? "now" : duration(process.end_s)}`}>
             <span class="life-bar" style={{ left: `${100 * begin}%`, width: `${Math.max(0.3, 100 * (end - begin))}%` }} />
           </span>
@@ -170,7 +174,8 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
 
 function Mappings({ answer, ask }: { answer: Threads } & ViewProps) {
   const { mappings } = answer;
-  if (!mappings || (mappings.peak_bytes === 0 && mappings.sites.length === 0))
+  if (!mappings) return <p class="quiet">What was imported does not say what the program mapped itself.</p>;
+  if ((mappings.peak_bytes === 0 && mappings.sites.length === 0))
     return <p class="quiet">The program mapped no memory itself: everything came through its allocator.</p>;
   const most = mappings.sites.reduce((a, s) => Math.max(a, s.peak_bytes), 0);
   const frames = mappings.sites.map((s) => s.stack[s.shown ?? 0]);

@@ -213,7 +213,7 @@ export class Chart {
     const strips = shown ? stripsOf(shown.main, shown.lead) : [];
     const ratio = devicePixelRatio;
     const width = this.place.clientWidth;
-    const height = STRIP_HEIGHT * Math.max(1, strips.length);
+    const height = STRIP_HEIGHT * strips.length;
     this.strips.width = width * ratio;
     this.strips.height = height * ratio;
     this.strips.style.width = `${width}px`;
