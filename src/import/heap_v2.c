@@ -61,6 +61,9 @@ static int read_dump(struct import_input *in, struct import_trace *t, struct err
                 ;
         if (r >= 0 && d.scaling == HEAP_EXACT)
                 r = import_input_refuse(in, reterr, "it has symbols, but no heap profile");
+        if (d.sample_bytes > 1)
+                d.head = (struct heap_path){
+                        0}; /* made for the rule of samples by itself, it is no sum of its rows */
         if (r >= 0)
                 r = heap_dump_put(&d, t, in, reterr);
         heap_dump_done(&d);
