@@ -131,8 +131,13 @@ def help_text(page):
     for short, long, value, _, text in page.options():
         term = (f"-{short}, " if short else "    ") + f"--{long}" + (f" {value}" if value else "")
         out += help_definition(term, text)
-    for title in ("METRICS", "EXAMPLES"):
+    for title in ("METRICS", "FORMATS", "EXAMPLES"):
         if title not in page.sections:
+            continue
+        if title == "FORMATS":  # their names: the page has a paragraph on each
+            names = ", ".join(plain(block[1]) for block in page.sections[title] if block[0] == "define")
+            out += ["", f"formats ({page.name}({page.section}) tells about each):"]
+            out += ["  " + line for line in textwrap.wrap(names, HELP_WIDTH - 2, break_on_hyphens=False)]
             continue
         out += ["", title.lower() + ":"]
         for block in page.sections[title]:

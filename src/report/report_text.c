@@ -296,7 +296,8 @@ int report_text(FILE *out, struct report *r, struct err *reterr) {
                 limits_print(&s, r);
         }
         headline_print(&s, r);
-        if (query_answer_is_untold(r->answer)) /* every figure would be a 0 that means nothing */
+        /* every figure would be a 0 that means nothing */
+        if (query_answer_is_untold(r->answer) || query_is_blank(r->q))
                 return 0;
         finding_text_print(&s, r);
         totals_print(&s, r);

@@ -258,7 +258,11 @@ int foreign_refuse(int fd, const char *path, struct err *reterr) {
         if (n > 0 && foreign_find(head, (size_t)n, slash ? slash + 1 : path, &f) == 0)
                 return err_set(reterr, -EINVAL, "'%s' is %s, not a silt trace: %s", path, f.what,
                                f.advice);
-        return err_set(reterr, -EINVAL, "'%s' is not a silt trace: " RECORD_ONE, path);
+        return err_set(
+                reterr, -EINVAL,
+                "'%s' is not a silt trace: " RECORD_ONE
+                "; silt also reads files of other profilers ('silt import --help' lists them)",
+                path);
 }
 
 /* ---- read all the same ------------------------------------------------------------------------ */
