@@ -56,7 +56,8 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         col = put_figure(c, row, col, INK_LIVE, "heap",
                          model_totals(m)->lacks_live ? "unknown" : unit_bytes(&t, now->live_bytes));
         if (now->has_rss)
-                col = put_figure(c, row, col, INK_RSS, "resident", unit_bytes(&t, now->rss_bytes));
+                col = put_figure(c, row, col, INK_RSS, model_resident_label(m),
+                                 unit_bytes(&t, now->rss_bytes));
         if (model_totals(m)->lacks_events) {
                 col = put_figure(c, row, col, INK_PLAIN, "at", unit_moment(&t, now->time_ns));
                 put_figure(c, row, col, INK_PLAIN, "peak",

@@ -12,9 +12,10 @@ static void write_head(FILE *out, const struct model *m) {
         const struct follower_now *now = &m->now;
         struct unit_text time, live, peak, rss, rate, allocs;
 
-        fprintf(out, "at %s: heap %s (peak %s)  resident %s", unit_moment(&time, now->time_ns),
+        fprintf(out, "at %s: heap %s (peak %s)  %s %s", unit_moment(&time, now->time_ns),
                 model_totals(m)->lacks_live ? "unknown" : unit_bytes(&live, now->live_bytes),
                 model_totals(m)->lacks_peak ? "unknown" : unit_bytes(&peak, now->peak_bytes),
+                model_resident_label(m),
                 now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown");
         if (!model_totals(m)->lacks_events)
                 fprintf(out, "  allocates %s/s in %s/s calls",

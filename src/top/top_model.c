@@ -395,6 +395,10 @@ static bool is_of_many(const struct model *m) {
         return m->process == QUERY_ALL && count_alive(m) > 1;
 }
 
+const char *model_resident_label(const struct model *m) {
+        return is_of_many(m) ? "resident at most" : "resident";
+}
+
 /* "redis-server (pid 4711)", "nginx and 4 more". */
 static void add_subject(const struct model *m, struct str *to) {
         uint32_t process = m->process == QUERY_ALL ? query_main_process(m->q) : m->process;

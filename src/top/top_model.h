@@ -77,6 +77,8 @@ void model_keep_timeline(const struct model *m, struct timeline_past *ret);
 /* Of sums, which another tool made, growth and rates are unknown, and more may be: the lacks_* of its totals. */
 const struct query_totals *model_totals(const struct model *m);
 
+/* "resident"; "resident at most" where several processes may share pages, each of which counts them. */
+const char *model_resident_label(const struct model *m);
 double model_per_s(const struct model *m, double in_window);
 /* CPUs that a group kept busy, on average over the window. */
 double model_cpus(const struct model *m, size_t group_idx);

@@ -349,6 +349,43 @@ def test_memory_that_is_not_blocks(t):
     assert recording.wait(PATIENCE_S) == 0
 
 
+# Touches 32 MiB and forks: both processes have the same pages. Ends when its input does.
+FORKER = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+        char c, *shared = memset(malloc(32 << 20), 1, 32 << 20);
+        int is_child = fork() == 0;
+        while (read(0, &c, 1) > 0)
+                ;
+        return is_child && !shared[1];
+}
+"""
+
+
+def test_processes_that_share_pages(t):
+    """The kernel counts shared pages in each process: the sum is a bound, and is called one."""
+    path = t.path("forker")
+    with open(path + ".c", "w") as f:
+        f.write(FORKER)
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", path + ".c", "-o", path])
+    assert r.code == 0, r.errors
+    trace = t.path("t.silt")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [path]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    end = time.monotonic() + PATIENCE_S
+    while not re.search(r"resident at most \d+\.\d MiB", text := t.silt.command("top", "--batch", "--frames", "1", trace).text):
+        give_up(end, text)
+    with screen(t, trace) as s:
+        s.wait_shown(r"resident at most \d+\.\d MiB")
+        os.write(s.master, b"q")
+        assert s.end() == 0
+    recording.stdin.close()
+    assert recording.wait(PATIENCE_S) == 0
+    assert "resident at most" not in t.silt.command("top", "--batch", trace).text
+
+
 def test_a_recorder_that_does_not_write(t):
     """What is shown is of a moment ago, and the sentence does not say that it is so now. A recorder that dies leaves no end."""
     trace = t.path("t.silt")
