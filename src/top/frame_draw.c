@@ -14,6 +14,8 @@ enum {
         MAX_MESSAGE_ROWS = 3, /* above the keys */
         TINY_ROWS = 10,
         NAME_CELLS = 24, /* that names should have; figures give way */
+        TREE_CELLS = 40, /* the same where they are indented */
+        PATH_CELLS = 8,  /* room from which on callers are shown beside a name */
         SHORT_ROWS = 16, /* screens without a timeline */
         TALL_ROWS = 30,  /* with one of resident memory too */
         MAX_CHART_ROWS = 6,
@@ -127,15 +129,16 @@ static const struct column columns[] = {
 };
 
 /* How many of them leave room for names; the one that is sorted by is always among them. */
-static size_t n_columns(const struct canvas *c, const struct model *m) {
-        size_t n = c->width > NAME_CELLS ? (c->width - NAME_CELLS) / FIGURE_CELLS : 0;
+static size_t n_columns(const struct canvas *c, const struct model *m, const struct ui *u) {
+        size_t names = u->view == UI_PATHS ? TREE_CELLS : NAME_CELLS,
+               n = c->width > names ? (c->width - names) / FIGURE_CELLS : 0;
 
         return MIN(MAX(n, (size_t)1), ARRAY_SIZE(columns) - (m->cpu_ns ? 0 : 1));
 }
 
 static const struct column *column_at(const struct canvas *c, const struct model *m,
                                       const struct ui *u, size_t i) {
-        if (i + 1 == n_columns(c, m) && (size_t)u->sort > i &&
+        if (i + 1 == n_columns(c, m, u) && (size_t)u->sort > i &&
             (u->sort != MODEL_BY_CPU || m->cpu_ns))
                 return &columns[u->sort];
         return &columns[i];
@@ -172,7 +175,7 @@ static const char *cpu_text(double cpus, struct unit_text *t) {
 /* cpus: negative where nobody can tell. */
 static size_t draw_row_figures(struct canvas *c, const struct model *m, const struct ui *u,
                                size_t row, const struct query_figures *f, double cpus) {
-        size_t n = n_columns(c, m);
+        size_t n = n_columns(c, m, u);
         struct unit_text t;
 
         for (size_t i = 0; i < n; i++) {
@@ -188,7 +191,7 @@ static size_t draw_row_figures(struct canvas *c, const struct model *m, const st
 
 static size_t draw_heads(struct canvas *c, const struct model *m, const struct ui *u, size_t row,
                          const char *title) {
-        size_t n = n_columns(c, m);
+        size_t n = n_columns(c, m, u);
 
         canvas_paint_row(c, row, INK_BAND);
         for (size_t i = 0; i < n; i++) {
@@ -206,13 +209,34 @@ static size_t draw_heads(struct canvas *c, const struct model *m, const struct u
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-static void draw_place(struct canvas *c, const struct name_frame *f, size_t row, size_t col) {
+/* Returns the column behind it. */
+static size_t draw_place(struct canvas *c, const struct name_frame *f, size_t row, size_t col) {
         struct str place = {0};
 
         frame_add_place(&place, f, false);
-        if (col + 2 + str_width(str_text(&place)) <= c->width)
-                canvas_put(c, row, col + 2, INK_DIM, str_text(&place));
+        if (place.n && col + 2 + str_width(str_text(&place)) <= c->width)
+                col = canvas_put(c, row, col + 2, INK_DIM, str_text(&place));
         str_done(&place);
+        return col;
+}
+
+/* Who called it, for one call path: names alone are often the same. */
+static void draw_callers(struct canvas *c, const struct model *m, const struct query_group *g,
+                         size_t row, size_t col) {
+        struct frame_stack stack = {0};
+
+        frame_stack_fill(&stack, &m->names, g->stack, false);
+        for (size_t i = 1; i < stack.shown.n && col + PATH_CELLS < c->width; i++) {
+                struct str name = {0};
+
+                str_add(&name, c->utf8 ? " ← " : " < ");
+                frame_add_function(&name, &m->names,
+                                   &stack.frames.items[stack.shown.items[i].frame_idx],
+                                   stack.shown.items[i].is_task, false, c->utf8);
+                col = canvas_put(c, row, col, INK_DIM, str_text(&name));
+                str_done(&name);
+        }
+        frame_stack_done(&stack);
 }
 
 static void draw_group(struct canvas *c, const struct model *m, const struct ui *u, size_t row,
@@ -224,9 +248,22 @@ static void draw_group(struct canvas *c, const struct model *m, const struct ui 
 
         model_add_name(m, g, c->utf8, &name);
         col = canvas_put(c, row, col, INK_PLAIN, str_text(&name));
-        if (m->ask.by != QUERY_BY_MODULE && m->ask.by != QUERY_BY_COMPONENT)
-                draw_place(c, &f, row, col);
+        if (m->ask.by != QUERY_BY_MODULE && m->ask.by != QUERY_BY_COMPONENT &&
+            (m->ask.by != QUERY_BY_SITE || f.line)) /* callers say more than a module */
+                col = draw_place(c, &f, row, col);
+        if (m->ask.by == QUERY_BY_SITE)
+                draw_callers(c, m, g, row, col);
         str_done(&name);
+}
+
+/* In from the left by branches above it, less where deep trees meet narrow screens. */
+static size_t indent_of(const struct canvas *c, const struct ui *u, size_t at, size_t col) {
+        size_t room = c->width > col + NAME_CELLS ? c->width - col - NAME_CELLS : 0, deepest = 0;
+
+        room = MIN(room, (size_t)MAX_INDENT);
+        for (size_t i = 0; i < u->paths.rows.n; i++)
+                deepest = MAX(deepest, (size_t)u->paths.rows.items[i].depth);
+        return MIN(u->paths.rows.items[at].depth * (size_t)(2 * deepest <= room ? 2 : 1), room);
 }
 
 static void draw_path(struct canvas *c, const struct model *m, const struct ui *u, size_t row,
@@ -235,7 +272,7 @@ static void draw_path(struct canvas *c, const struct model *m, const struct ui *
         size_t col = draw_row_figures(c, m, u, row, p->f, -1);
         struct str name = {0};
 
-        col += MIN(p->depth * 2, (unsigned)MAX_INDENT);
+        col += indent_of(c, u, at, col);
         col = canvas_put(c, row, col, INK_DIM, !p->can_open ? "  " : p->is_open ? "- " : "+ ");
         if (p->is_rest)
                 str_addf(&name, "(%u smaller)", p->n_rest);
@@ -267,26 +304,33 @@ static void draw_process(struct canvas *c, const struct model *m, size_t row, si
                 canvas_put(c, row, col, INK_DIM, " (ended)");
 }
 
-static const char *const help[] = {
-        "Up Down j k PgUp PgDn Home End, wheel   move",
-        "Enter, Right, a second click            callers of the row; open, close",
-        "Left, Esc, Backspace                    back; without a filter or process again",
-        "l g c b u, or a click on the heading    live, growth, allocations, bytes, CPU",
-        "Tab            by function, call path, line, component, module",
-        "t              the whole call tree, from main down",
-        "s              source of the chosen function with what its lines hold",
-        "p              processes; Enter shows one alone",
-        "/              only call paths with functions called so; empty: all",
-        "w              growth and rates over 10 s, 1 min, 10 min, everything",
-        "f, Space       freeze, and go on",
-        "m              mark this moment, and keep the trace: report --at @NAME tells it",
-        "x              every event for 10 s (where silt top attached; it may wait)",
-        "q, Ctrl-C      leave; the program is as before",
+static const struct {
+        const char *keys, *text;
+} help[] = {
+        {"j k, arrows", "move; also PgUp PgDn Home End, the wheel"},
+        {"Enter, Right", "callers of the row; open, close"},
+        {"Left, Esc", "back; then without filter or process"},
+        {"a click", "chooses a row, opens it, sorts by a heading"},
+        {"l g c b u", "sort by live, growth, allocations, bytes, CPU"},
+        {"Tab", "by function, path, line, component, module"},
+        {"t", "the whole call tree, from main down"},
+        {"s", "source of the chosen function"},
+        {"p", "processes; Enter shows one alone"},
+        {"/", "only call paths with a function called so"},
+        {"w", "growth and rates over 10 s, 1 min, 10 min, all"},
+        {"f, Space", "freeze, and go on"},
+        {"m", "mark this moment: report --at @NAME tells it"},
+        {"x", "every event for 10 s (it may wait)"},
+        {"q, Ctrl-C", "leave; the program is as before"},
 };
 
+enum { HELP_KEY_CELLS = 14 };
+
 static void draw_help(struct canvas *c, size_t row, size_t end) {
-        for (size_t i = 0; i < ARRAY_SIZE(help) && row < end; i++)
-                canvas_put(c, row++, 1, INK_PLAIN, help[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(help) && row < end; i++, row++) {
+                canvas_put(c, row, 1, INK_BOLD, help[i].keys);
+                canvas_put(c, row, HELP_KEY_CELLS, INK_PLAIN, help[i].text);
+        }
 }
 
 /* ---- below the rows ------------------------------------------------------------------------------- */
@@ -296,12 +340,13 @@ struct label {
         const char *shown, *text;
 };
 
+/* What does not fit is left out from the end; all of them are in the help, and headings sort too. */
 static const struct label labels[] = {
-        {'q', "q", "Quit"},   {'?', "?", "Help"},      {UI_KEY_ENTER, "Enter", "Callers"},
-        {'s', "s", "Source"}, {'/', "/", "Filter"},    {UI_KEY_TAB, "Tab", "Group"},
-        {'l', "l", "Live"},   {'g', "g", "Growth"},    {'c', "c", "Churn"},
-        {'f', "f", "Freeze"}, {'p', "p", "Processes"}, {'m', "m", "Mark"},
-        {'t', "t", "Tree"},   {'w', "w", "Window"},    {'x', "x", "Exact"},
+        {'q', "q", "Quit"},           {'?', "?", "Help"},   {UI_KEY_ENTER, "Enter", "Callers"},
+        {'s', "s", "Source"},         {'t', "t", "Tree"},   {'/', "/", "Filter"},
+        {UI_KEY_TAB, "Tab", "Group"}, {'w', "w", "Window"}, {'p', "p", "Processes"},
+        {'m', "m", "Mark"},           {'f', "f", "Freeze"}, {'x', "x", "Exact"},
+        {'l', "l", "Live"},           {'g', "g", "Growth"}, {'c', "c", "Churn"},
 };
 
 static void draw_keys(struct canvas *c, size_t row) {
@@ -371,6 +416,8 @@ static size_t draw_view_heads(struct canvas *c, const struct model *m, const str
         case UI_GROUPS:
                 snprintf(text, sizeof(text), "%s (growth, rates: %s)", titles[ui_by(u)],
                          window_text(u));
+                if (n_columns(c, m, u) * FIGURE_CELLS + str_width(text) > c->width)
+                        snprintf(text, sizeof(text), "%s (%s)", titles[ui_by(u)], window_text(u));
                 return draw_heads(c, m, u, row, text);
         case UI_PATHS:
                 snprintf(text, sizeof(text), "%s%.200s",
@@ -411,8 +458,9 @@ static void draw_row(struct canvas *c, const struct model *m, const struct ui *u
 void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
         size_t end = c->height > 2 ? c->height - 2 : c->height, row, first, n;
 
-        row = draw_sentence(c, m);
-        row = draw_figures(c, m, row);
+        row = u->view == UI_HELP ? 0 : draw_sentence(c, m); /* keys need the room */
+        if (u->view != UI_HELP)
+                row = draw_figures(c, m, row);
         if (u->view != UI_SOURCE && u->view != UI_HELP)
                 row = draw_charts(c, m, row);
         row = draw_view_heads(c, m, u, row);
