@@ -399,6 +399,10 @@ static void *bill_read(void *arg) {
                 page_walk(r, &(struct page_walk){&b->pages, b->model, b->blocks.items,
                                                  b->has_too_many ? 0 : b->blocks.n, b->heap.items,
                                                  b->heap.n, b->released.items, b->released.n});
+        if (b->model != SIZE_UNKNOWN) /* the one with most of it: its books are not read */
+                vec_push(&r->allocators,
+                         (struct resident_allocator){
+                                 .name = resident_add_name(r, size_model_name(b->model))});
         note_heap(b);
         resident_cap_areas(r);
         resident_encode(r, &b->bytes);

@@ -33,6 +33,16 @@ enum size_model size_model_of(const char *allocator) {
         return SIZE_UNKNOWN;
 }
 
+const char *size_model_name(enum size_model model) {
+        static const char *const names[] = {[SIZE_UNKNOWN] = "",
+                                            [SIZE_GLIBC] = "glibc",
+                                            [SIZE_JEMALLOC] = "jemalloc",
+                                            [SIZE_MIMALLOC] = "mimalloc",
+                                            [SIZE_TCMALLOC] = "tcmalloc"};
+
+        return names[model];
+}
+
 /* Classes so far apart that n of them double the size, none closer than align. */
 static uint64_t geometric(uint64_t size, unsigned n, uint64_t align) {
         unsigned top = 63 - (unsigned)__builtin_clzll(MAX(size - 1, (uint64_t)1));

@@ -9,6 +9,8 @@ enum size_model { SIZE_UNKNOWN, SIZE_GLIBC, SIZE_JEMALLOC, SIZE_MIMALLOC, SIZE_T
 /* "jemalloc", "glibc", "" … as recordings name allocators. */
 enum size_model size_model_of(const char *allocator);
 
+const char *size_model_name(enum size_model model); /* as people call it; "" of SIZE_UNKNOWN */
+
 /* Where the room of a block begins and ends: [address − header, address − header + room). */
 struct size_room {
         uint64_t header_bytes, room_bytes;

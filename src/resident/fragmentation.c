@@ -10,7 +10,8 @@ enum {
         MATERIAL_SHARE = 4,   /* of the heap, 1 in so many */
         RELEASABLE_SHARE = 8, /* less than that is no remedy */
         MOST_PCT = 80,
-        MOST_TIMES = 100, /* more of them say nothing */
+        MOST_TIMES = 100,  /* more of them say nothing */
+        LESSER_SHARE = 20, /* of what is free, 1 in so many is worth a figure */
 };
 
 /* ---- whose blocks ---------------------------------------------------------------------------- */
@@ -275,16 +276,42 @@ static void add_factor(const struct fragmentation *f, struct str *to) {
                 str_add(to, "Nothing is live: ");
 }
 
+static uint64_t larger_part(const struct fragmentation *f) {
+        return MAX(f->empty_bytes, f->between_bytes);
+}
+
+/* How much is free, and how most of it is; the lesser part only where it is worth a figure. */
+static void add_kept(const struct fragmentation *f, struct str *to) {
+        bool is_empty = f->empty_bytes > f->between_bytes;
+        uint64_t all = fragmentation_kept_bytes(f), larger = larger_part(f);
+        struct unit_text t, u;
+
+        if (all - larger > all / LESSER_SHARE)
+                str_addf(to,
+                         is_empty ? "%s are free, %s of it whole pages that the allocator keeps"
+                                  : "%s are free, %s of it blocks between live ones",
+                         unit_bytes(&t, all), unit_bytes(&u, larger));
+        else
+                str_addf(to,
+                         is_empty ? "%s are free pages that the allocator keeps"
+                                  : "%s are free blocks between live ones",
+                         unit_bytes(&t, larger));
+}
+
+/* Of these what the function keeps: "all", or how much. */
+static const char *part_words(const struct fragmentation *f, struct unit_text *t) {
+        uint64_t all = larger_part(f);
+
+        return f->kept_bytes >= all - all / 1000 ? "all" : unit_bytes(t, f->kept_bytes);
+}
+
 void fragmentation_add_words(const struct fragmentation *f, const char *function, const char *place,
                              struct str *to) {
         bool is_empty = f->empty_bytes > f->between_bytes;
-        struct unit_text kept, below;
+        struct unit_text below;
 
         add_factor(f, to);
-        str_addf(to,
-                 is_empty ? "%s are free pages that the allocator keeps"
-                          : "%s are free blocks between live ones",
-                 unit_bytes(&kept, is_empty ? f->empty_bytes : f->between_bytes));
+        add_kept(f, to);
         switch (f->why) {
         case FRAGMENTATION_PINNED:
                 str_addf(to, "; %u %% of the pinned pages hold %s",
@@ -297,11 +324,11 @@ void fragmentation_add_words(const struct fragmentation *f, const char *function
                         str_add(to, ": record the program to see whose");
                 break;
         case FRAGMENTATION_MIXED:
-                str_addf(to, "; %s of them lie around blocks", unit_bytes(&below, f->kept_bytes));
+                str_addf(to, "; %s of them lie around blocks", part_words(f, &below));
                 add_whose(f, function, place, to);
                 break;
         case FRAGMENTATION_BELOW:
-                str_addf(to, "; %s of them lie below blocks", unit_bytes(&below, f->kept_bytes));
+                str_addf(to, "; %s of them lie below blocks", part_words(f, &below));
                 add_whose(f, function, place, to);
                 break;
         case FRAGMENTATION_NONE: break;

@@ -46,6 +46,17 @@ static void check(struct resident *r, const char *function, const char *want) {
         resident_done(r);
 }
 
+/* Both kinds of what is free: one figure for all of it, and how most of it is. */
+static void test_both_kinds(void **state) {
+        struct resident r = resident_of("jemalloc", 0x7f0000021000, true);
+
+        (void)state;
+        r.heap.empty_bytes = 20 * MIB;
+        r.heap.between_bytes = 10 * MIB;
+        check(&r, "",
+              "The heap is 4.0 times live: 30.0 MiB are free, 20.0 MiB of it whole pages that the allocator keeps: a shorter dirty_decay_ms or background_thread:true gives them back.");
+}
+
 static void test_arenas(void **state) {
         struct resident main_only = resident_of("glibc", 0x7f0000021000, true);
         struct resident arena = resident_of("glibc", 0x7f0000000000, true);
@@ -84,6 +95,7 @@ static void test_blocks_of_nobody(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_both_kinds),
                 cmocka_unit_test(test_arenas),
                 cmocka_unit_test(test_blocks_of_nobody),
         };

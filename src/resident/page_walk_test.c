@@ -330,6 +330,8 @@ static void test_size_classes(void **unused) {
         assert_int_equal(size_room_of(SIZE_UNKNOWN, 0x1000, 77, PAGE).room_bytes, 77);
         assert_int_equal(size_model_of("jemalloc"), SIZE_JEMALLOC);
         assert_int_equal(size_model_of("my own"), SIZE_UNKNOWN);
+        for (enum size_model m = SIZE_GLIBC; m <= SIZE_TCMALLOC; m++)
+                assert_int_equal(size_model_of(size_model_name(m)), m);
 }
 
 int main(void) {

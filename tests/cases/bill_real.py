@@ -10,6 +10,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import threading
 import time
 
 from harness.cases import skip
@@ -39,6 +40,19 @@ process.stdin.once("data", () => { console.log(kept.length, buffers.length); pro
 PERL = """
 $| = 1; my %kept = map { $_ => "x" x ($_ % 50) } 1 .. 150000; my @lists = map { [ 1 .. 20 ] } 1 .. 20000;
 print "ready\\n"; my $line = <STDIN>; print scalar(keys %kept), " ", scalar(@lists), "\\n";
+"""
+
+PHP = """
+$kept = []; for ($i = 0; $i < 300000; $i++) $kept[] = "n" . $i;
+$turned = array_map(fn($x) => strrev($x), $kept); sort($turned);
+echo "ready\\n"; $line = fgets(STDIN); echo count($kept), " ", $turned[0], "\\n";
+"""
+
+LUAJIT = """
+local kept, sum = {}, 0
+for i = 1, 300000 do kept[i] = { i, tostring(i) } end
+for k = 1, 20 do for i = 1, #kept do sum = sum + kept[i][1] % k end end
+io.write("ready\\n") io.flush() io.read() print(#kept, sum)
 """
 
 SQLITE = """create table t (a integer primary key, b text);
@@ -199,6 +213,48 @@ def test_node(t):
 @soak_alone
 def test_perl(t):
     held(t, "perl", ["perl", "-e", PERL])
+
+
+@soak_alone
+def test_php(t):
+    """Its own heap is chunks of mappings; arrays that grow are mappings that come and go."""
+    held(t, "php", ["php", "-n", "-r", PHP])
+
+
+@soak_alone
+def test_luajit(t):
+    held(t, "luajit", ["luajit", "-e", LUAJIT])
+
+
+@soak_alone
+def test_curl(t):
+    """Of a page that ends when its bill is there."""
+    if not shutil.which("curl"):
+        skip("no curl")
+    may_end = threading.Event()
+
+    def answer(listener):
+        while True:
+            try:
+                s = listener.accept()[0]
+            except OSError:  # the test is over
+                return
+            with s:
+                s.recv(4096)
+                s.sendall(b"HTTP/1.0 200 OK\r\n\r\nready\n")
+                may_end.wait(60)
+                s.sendall(b"x" * 100000)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        argv = ["curl", "-q", "-s", "-N", "--noproxy", "*", f"http://127.0.0.1:{listener.getsockname()[1]}/"]
+        program = Held(t, "curl", argv)
+        try:
+            program.bill()
+        finally:
+            may_end.set()
+        assert program.end(b"") == b"ready\n" + b"x" * 100000
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 @soak_alone
