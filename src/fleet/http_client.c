@@ -158,6 +158,11 @@ static int say_why(struct http_client *c, const struct http_request *q, CURLcode
         if (c->is_too_long)
                 return err_set(reterr, -EMSGSIZE, "%s answers with more than %zu bytes", q->shown,
                                c->max_answer);
+        if (code == CURLE_SSL_CONNECT_ERROR) /* what the library says of it is about its insides */
+                return err_set(
+                        reterr, -EPROTO,
+                        "%s: no TLS connection: the server may speak plain HTTP (write http:// or clickhouse://), or another version of TLS",
+                        q->shown);
         return err_set(reterr, errno_of(code), "%s: %s", q->shown,
                        c->why[0] ? c->why : curl.easy_strerror(code));
 }

@@ -275,6 +275,20 @@ static void know_run(struct push *p) {
         str_done(&program);
 }
 
+/* Rows have a host's time, and tell of stretches of it. */
+static int refuse_timeless(const struct push *p, struct err *reterr) {
+        const struct trace_meta *m = &query_view(follower_query(p->f))->meta;
+        const char *lacks = m->flags & TRACE_IS_TOTALS
+                                    ? "has sums of another tool's, and no course of time"
+                            : m->started_unix_ns ? NULL
+                                                 : "does not say when it was recorded";
+
+        return lacks ? err_set(reterr, -ENOTSUP,
+                               "'%s' %s, which the server's tables need: push a recording of silt's own",
+                               p->o->follow.path, lacks)
+                     : 0;
+}
+
 static int begin(struct push *p, const char *spool, struct err *reterr) {
         struct sender_options o = {.url = &p->o->url,
                                    .ca_file = p->o->ca_file,
@@ -284,6 +298,8 @@ static int begin(struct push *p, const char *spool, struct err *reterr) {
 
         if (r >= 0)
                 r = open_follower(p, reterr);
+        if (r >= 0)
+                r = refuse_timeless(p, reterr);
         if (r < 0)
                 return r;
         know_run(p);

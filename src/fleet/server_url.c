@@ -105,6 +105,19 @@ static bool has_port(const char *host, size_t n) {
         return memchr(from, ':', n - (size_t)(from - host)) != NULL;
 }
 
+/* Of a host that has_port. */
+static bool is_port_good(const char *host, size_t n) {
+        size_t n_digits = 0;
+        unsigned long port = 0;
+
+        for (const char *at = host + n; at > host && at[-1] != ':'; at--, n_digits++)
+                if (!isdigit((unsigned char)at[-1]))
+                        return false;
+        if (n_digits && n_digits <= 5)
+                port = strtoul(host + n - n_digits, NULL, 10);
+        return port >= 1 && port <= 65535;
+}
+
 /* "database" is taken out of them. */
 static bool take_parameters(const char *query, struct server_url *ret) {
         size_t k = 0;
@@ -176,6 +189,8 @@ static int parse(const struct scheme *s, const char *text, struct server_url *re
                 return refuse(reterr, "an @ behind a / (in a password write / as %2F)");
         if (!take_user(&host, &n_host, ret) || !is_host(host, n_host))
                 return refuse(reterr, "the host is missing or not one");
+        if (has_port(host, n_host) && !is_port_good(host, n_host))
+                return refuse(reterr, "the port is not a number from 1 to 65535");
         if (!take_path(s, path, n_path, is_native, ret, http_path, sizeof(http_path)) ||
             (path[n_path] == '?' && !take_parameters(path + n_path + 1, ret)))
                 return refuse(reterr, "what follows the host is not understood");

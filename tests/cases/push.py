@@ -350,6 +350,7 @@ HOSTILE = (
     ("forgets all", forgetful, "does not have it"),
     ("sends on", answer(http("302 Found", b"", "Location: http://127.0.0.1:1/")), "another address"),
     ("500", answer(http("500 Internal Server Error", b"\x1b]0;title\x07oops\nsecond line")), "answers 500"),
+    ("lacks tables for ever", answer(http("500 Internal Server Error", b"Code: 60. DB::Exception: Table silt.silt_schema doesn't exist\n")), "doesn't exist"),
     ("says no", answer(http("401 Unauthorized", b"")), "user or password"),
     ("too much", endless, "more than"),
     ("newer", answer(http("200 OK", b"99\t99\n")), "newer silt"),
@@ -386,7 +387,7 @@ def test_tls(t):
     context = certificate(t)
     plain, secret = Peer(answer(http("200 OK", b""))), Peer(answer(http("503 Later", b"")), context)
     try:
-        for url, options, words in ((f"https://127.0.0.1:{plain.port}/", (), ""), (f"https://localhost:{secret.port}/", (), "ertificate"),
+        for url, options, words in ((f"https://127.0.0.1:{plain.port}/", (), "may speak plain HTTP"), (f"https://localhost:{secret.port}/", (), "ertificate"),
                                     (f"https://127.0.0.1:{secret.port}/", ("--ca", t.path("cert.pem")), "127.0.0.1"),
                                     (f"https://localhost:{secret.port}/", ("--ca", t.path("cert.pem")), "answers 503")):
             r = push(t, trace, url, "--again", "--flush", "2s", *options)
@@ -434,6 +435,19 @@ def test_a_program_that_nobody_records(t):
     finally:
         program.kill()
         program.wait(WAIT_S)
+
+
+def test_recordings_without_time(t):
+    """Sums of another tool's, or events without a date: nothing is sent, and nothing is said to have been."""
+    with open(t.path("m.out"), "w") as f:
+        f.write("desc: (none)\ncmd: ./a\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=5\nmem_heap_B=100\nmem_heap_extra_B=0\n"
+                "mem_stacks_B=0\nheap_tree=empty\n")
+    with open(t.path("ltrace.out"), "w") as f:
+        f.write('malloc(100) = 0x5000\nfree(0x5000) = <void>\n')
+    for name, words in (("m.out", "sums of another tool's"), ("ltrace.out", "does not say when it was recorded")):
+        r = push(t, t.path(name), f"http://127.0.0.1:{free_ports(1)[0]}/")
+        assert r.code == 2 and words in r.errors and len(r.errors.splitlines()) == 1, (name, r.code, r.errors)
+        assert not os.path.isdir(t.path("spool")) or not batches(t), name
 
 
 def test_wrong_command_lines(t):
