@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Capture files of memray, version 13, with all allocations: a header, then records of a byte, which is kind and flags, and numbers, most of them
- * 7 bits to a byte, and differences to the number of that sort before. Packed as a frame of LZ4.
+/* Capture files of memray, versions 9 to 13, with all allocations: a header, then records of a byte, which is kind and flags, and numbers, most of
+ * them 7 bits to a byte, and differences to the number of that sort before. Packed as a frame of LZ4. From version 12 (memray 1.19) on:
  *
  *   1aaaakkk    an allocation or release: k allocator, or 0 and it is the next byte; a which of the last 15 addresses, or 15 and it follows
  *   01…         a thread enters a function of Python, 0001…: it leaves so many
  *   001…        an object of Python came or went: not taken, since it is not memory
  *   others      code of Python with names and lines, native frames, where modules are, resident memory and the time, threads
+ *
+ * Before, the kind is in the lower four bits, flags in the upper; functions have their lines, allocators other numbers.
  *
  * Times come with records of resident memory, every 10 ms. A mapping that is unmapped in parts counts until the last of them. */
 #include <errno.h>
@@ -16,14 +18,12 @@
 #include "base/arena.h"
 #include "base/macros.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/vec.h"
 #include "import/import_format.h"
+#include "import/memray_head.h"
 #include "import/python_lines.h"
 
 enum {
-        MEMRAY_VERSION = 13,
-        MEMRAY_MAX_STRING = 1 << 16,
         MEMRAY_MAX_TABLE_BYTES = 1 << 20,
         MEMRAY_N_RECENT = 15,
         MEMRAY_MAX_DEPTH = 1 << 16,
@@ -43,9 +43,27 @@ enum record {
         RECORD_CODE = 14,
 };
 
+/* Before version 12. */
+enum old_record {
+        OLD_RECORD_TRAILER = 0,
+        OLD_RECORD_ALLOCATION = 1,
+        OLD_RECORD_ALLOCATION_WITH_NATIVE = 2,
+        OLD_RECORD_FRAME = 3,
+        OLD_RECORD_FRAME_PUSH = 4,
+        OLD_RECORD_NATIVE_FRAME = 5,
+        OLD_RECORD_MAPS_BEGIN = 6,
+        OLD_RECORD_MODULE = 7,
+        OLD_RECORD_FRAME_POP = 9,
+        OLD_RECORD_THREAD_NAME = 10,
+        OLD_RECORD_MEMORY = 11,
+        OLD_RECORD_THREAD = 12,
+};
+
 enum allocator {
         ALLOCATOR_PYMALLOC_FREE = 1,
+        ALLOCATOR_PYMALLOC_MALLOC = 2,
         ALLOCATOR_FREE = 5,
+        ALLOCATOR_MALLOC = 6,
         ALLOCATOR_MMAP = 14,
         ALLOCATOR_MUNMAP = 15,
 };
@@ -81,15 +99,13 @@ struct memray_mapping {
 };
 
 struct memray {
-        struct import_input *in;
+        struct memray_bytes b;
+        struct memray_head head;
         struct import_trace *t;
-        struct err *reterr;
         struct arena *arena;
-        uint32_t python_version;
-        bool is_native;
-        uint64_t start_ms, end_ms, main_handle, n_skipped, now_ns;
+        uint64_t now_ns;
         /* the last of their sorts */
-        uint64_t last_ip, last_address, last_native;
+        uint64_t last_ip, last_address, last_native, last_frame;
         int64_t last_line;
         uint64_t recent[MEMRAY_N_RECENT];
         VEC(struct memray_code) codes;
@@ -101,136 +117,8 @@ struct memray {
         struct map thread_of; /* handle → index */
         struct memray_thread *thread;
         VEC(struct memray_mapping) mappings;
-        struct str text;
         bool is_whole, has_partial_unmap, drops_native;
 };
-
-/* ---- bytes -------------------------------------------------------------------------------------- */
-
-/* Each: 1, 0 the file ends here, or -errno. */
-
-static int take_bytes(struct memray *m, void *to, size_t n) {
-        ssize_t r = import_input_read(m->in, to, n, m->reterr);
-
-        return r < 0 ? (int)r : (size_t)r == n;
-}
-
-static int take_varint(struct memray *m, uint64_t *ret) {
-        uint8_t byte;
-        int r;
-
-        *ret = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-                r = import_input_byte(m->in, &byte, m->reterr);
-                if (r <= 0)
-                        return r;
-                *ret |= (uint64_t)(byte & 0x7f) << shift;
-                if (!(byte & 0x80))
-                        return 1;
-        }
-        return import_input_refuse(m->in, m->reterr, "a number is too long");
-}
-
-static int take_signed(struct memray *m, int64_t *ret) {
-        uint64_t v = 0;
-        int r = take_varint(m, &v);
-
-        *ret = (int64_t)(v >> 1 ^ (~(v & 1) + 1));
-        return r;
-}
-
-static int take_delta(struct memray *m, uint64_t *last) {
-        int64_t delta = 0;
-        int r = take_signed(m, &delta);
-
-        *last += (uint64_t)delta;
-        return r;
-}
-
-/* Into m->text. */
-static int take_string(struct memray *m) {
-        uint8_t byte;
-        int r;
-
-        str_clear(&m->text);
-        while ((r = import_input_byte(m->in, &byte, m->reterr)) > 0 && byte) {
-                str_addn(&m->text, (const char *)&byte, 1);
-                if (m->text.n > MEMRAY_MAX_STRING)
-                        return import_input_refuse(m->in, m->reterr,
-                                                   "a name is longer than 64 KiB");
-        }
-        return r;
-}
-
-/* ---- header ------------------------------------------------------------------------------------- */
-
-static int refuse_head(struct memray *m, int r) {
-        return r < 0 ? r : import_input_refuse(m->in, m->reterr, "the file ends in its header");
-}
-
-/* What the traced process searched for modules: not taken. */
-static int skip_paths(struct memray *m) {
-        int r = take_string(m);
-
-        for (int list = 0; list < 2 && r > 0; list++)
-                do
-                        r = take_string(m);
-                while (r > 0 && m->text.n);
-        return r;
-}
-
-static int take_head(struct memray *m) {
-        struct {
-                char magic[7];
-                uint32_t version;
-        } __attribute__((packed)) first;
-        struct {
-                uint32_t python_version;
-                uint8_t is_native, is_aggregated;
-                uint64_t n_allocations, n_frames, start_ms, end_ms;
-        } __attribute__((packed)) fixed;
-        struct {
-                uint32_t pid;
-                uint64_t main_handle, n_skipped;
-                uint8_t allocator, traces_python, tracks_objects;
-        } __attribute__((packed)) rest;
-        const char *command;
-        int r = take_bytes(m, &first, sizeof(first));
-
-        if (r > 0 && first.version != MEMRAY_VERSION)
-                return import_input_refuse(
-                        m->in, m->reterr,
-                        "it is of version %u, silt reads version %d: record with memray 1.20",
-                        first.version, MEMRAY_VERSION);
-        if (r > 0)
-                r = take_bytes(m, &fixed, sizeof(fixed));
-        if (r > 0 && fixed.is_aggregated)
-                return import_input_refuse(
-                        m->in, m->reterr,
-                        "it is aggregated and has no events: record without --aggregate");
-        if (r > 0)
-                r = take_string(m);
-        if (r <= 0)
-                return refuse_head(m, r);
-        command = arena_strdup(m->arena, str_text(&m->text));
-        r = take_bytes(m, &rest, sizeof(rest));
-        if (r > 0)
-                r = skip_paths(m);
-        if (r <= 0)
-                return refuse_head(m, r);
-        m->python_version = fixed.python_version;
-        m->is_native = fixed.is_native;
-        m->start_ms = fixed.start_ms;
-        m->end_ms = fixed.end_ms;
-        m->main_handle = rest.main_handle;
-        m->n_skipped = rest.n_skipped;
-        return import_trace_begin(
-                m->t,
-                &(struct import_begin){.command = command,
-                                       .pid = rest.pid,
-                                       .started_unix_ns = MIN(m->start_ms, 1ull << 43) * 1000000},
-                m->reterr);
-}
 
 /* ---- functions of Python ------------------------------------------------------------------------ */
 
@@ -240,28 +128,28 @@ static int add_code(struct memray *m) {
         int64_t delta = 0;
         uint8_t *table;
         bool is_new;
-        int r = take_varint(m, &id);
+        int r = memray_take_varint(&m->b, &id);
 
         if (r > 0)
-                r = take_string(m);
+                r = memray_take_string(&m->b);
         if (r > 0) {
-                code.function = arena_strdup(m->arena, str_text(&m->text));
-                r = take_string(m);
+                code.function = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_string(&m->b);
         }
         if (r > 0) {
-                code.file = arena_strdup(m->arena, str_text(&m->text));
-                r = take_signed(m, &delta);
+                code.file = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_signed(&m->b, &delta);
         }
         if (r > 0)
-                r = take_varint(m, &n);
+                r = memray_take_varint(&m->b, &n);
         if (r <= 0)
                 return r;
-        if (n > MEMRAY_MAX_TABLE_BYTES || n > m->in->file_bytes * 255)
-                return import_input_refuse(m->in, m->reterr, "a table of lines is too long");
+        if (n > MEMRAY_MAX_TABLE_BYTES || n > m->b.in->file_bytes * 255)
+                return import_input_refuse(m->b.in, m->b.reterr, "a table of lines is too long");
         m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
         code.first_line = m->last_line;
         table = arena_alloc(m->arena, (size_t)n + 1);
-        r = take_bytes(m, table, (size_t)n);
+        r = memray_take_bytes(&m->b, table, (size_t)n);
         if (r <= 0)
                 return r;
         code.table = table;
@@ -270,6 +158,45 @@ static int add_code(struct memray *m) {
         *idx = m->codes.n;
         vec_push(&m->codes, code);
         return 1;
+}
+
+/* Before version 12: a function, and the line that runs. */
+static int add_old_frame(struct memray *m) {
+        struct memray_code code = {0};
+        int64_t delta = 0;
+        uint64_t *idx;
+        bool is_new;
+        int r = memray_take_delta(&m->b, &m->last_frame);
+
+        if (r > 0)
+                r = memray_take_string(&m->b);
+        if (r > 0) {
+                code.function = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_string(&m->b);
+        }
+        if (r > 0) {
+                code.file = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_signed(&m->b, &delta);
+        }
+        if (r <= 0)
+                return r;
+        m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
+        code.first_line = m->last_line;
+        idx = map_put(&m->code_of, m->last_frame, 0, &is_new);
+        *idx = m->codes.n;
+        vec_push(&m->codes, code);
+        return 1;
+}
+
+/* Of a function, by its number of that version. */
+static uint32_t line_of(const struct memray *m, const struct memray_code *c, int64_t offset) {
+        if (m->head.version < MEMRAY_HAS_TABLES)
+                return c->first_line > 0 && c->first_line <= INT32_MAX ? (uint32_t)c->first_line
+                                                                       : 0;
+        return c->n_table ? python_line(m->head.python_version,
+                                        &(struct python_table){c->table, c->n_table, c->first_line},
+                                        offset)
+                          : 0;
 }
 
 static int place_python(struct memray *m, uint64_t id, int64_t offset, uint32_t *ret) {
@@ -285,22 +212,16 @@ static int place_python(struct memray *m, uint64_t id, int64_t offset, uint32_t 
         if (map_get(&m->code_of, id, &idx)) {
                 const struct memray_code *c = &m->codes.items[idx];
 
-                f = (struct import_function){
-                        c->function, c->file,
-                        c->n_table ? python_line(m->python_version,
-                                                 &(struct python_table){c->table, c->n_table,
-                                                                        c->first_line},
-                                                 offset)
-                                   : 0};
+                f = (struct import_function){c->function, c->file, line_of(m, c, offset)};
         }
         r = import_trace_place(m->t, &(struct import_place){.functions = &f, .n_functions = 1}, ret,
-                               m->reterr);
+                               m->b.reterr);
         *known = *ret;
         return r;
 }
 
 static int refuse_order(struct memray *m) {
-        return import_input_refuse(m->in, m->reterr, "something happens in no thread");
+        return import_input_refuse(m->b.in, m->b.reterr, "something happens in no thread");
 }
 
 static int push_frame(struct memray *m) {
@@ -308,23 +229,29 @@ static int push_frame(struct memray *m) {
         uint64_t id = 0;
         int64_t offset = 0;
         uint32_t location, stack;
-        int r = take_varint(m, &id);
+        int r;
 
-        if (r > 0)
-                r = take_signed(m, &offset);
+        if (m->head.version < MEMRAY_HAS_TABLES) {
+                r = memray_take_delta(&m->b, &m->last_frame);
+                id = m->last_frame;
+        } else {
+                r = memray_take_varint(&m->b, &id);
+                if (r > 0)
+                        r = memray_take_signed(&m->b, &offset);
+        }
         if (r <= 0)
                 return r;
         if (!thread || thread->stacks.n >= MEMRAY_MAX_DEPTH)
-                return thread ? import_input_refuse(m->in, m->reterr, "a call path is too deep")
+                return thread ? import_input_refuse(m->b.in, m->b.reterr, "a call path is too deep")
                               : refuse_order(m);
         stack = thread->stacks.n ? thread->stacks.items[thread->stacks.n - 1] : 0;
         /* memray's own, around the program */
-        if (thread->handle != m->main_handle || thread->stacks.n >= m->n_skipped) {
+        if (thread->handle != m->head.main_handle || thread->stacks.n >= m->head.n_skipped) {
                 r = place_python(m, id, offset, &location);
                 if (r >= 0)
                         r = import_trace_stack(m->t, stack, location, &stack);
                 if (r < 0)
-                        return err_set_errno(m->reterr, r, "too many call paths");
+                        return err_set_errno(m->b.reterr, r, "too many call paths");
         }
         vec_push(&thread->stacks, stack);
         return 1;
@@ -332,7 +259,7 @@ static int push_frame(struct memray *m) {
 
 static int pop_frames(struct memray *m, size_t n) {
         if (!m->thread || m->thread->stacks.n < n)
-                return import_input_refuse(m->in, m->reterr,
+                return import_input_refuse(m->b.in, m->b.reterr,
                                            "a thread leaves a function that it did not enter");
         m->thread->stacks.n -= n;
         return 1;
@@ -342,10 +269,10 @@ static int pop_frames(struct memray *m, size_t n) {
 
 static int add_native(struct memray *m) {
         uint64_t *last = &m->last_ip;
-        int r = take_delta(m, last);
+        int r = memray_take_delta(&m->b, last);
 
         if (r > 0)
-                r = take_delta(m, &m->last_native);
+                r = memray_take_delta(&m->b, &m->last_native);
         if (r > 0)
                 vec_push(&m->natives, (struct memray_native){m->last_ip, m->last_native, 0, false});
         return r;
@@ -355,21 +282,22 @@ static int add_module(struct memray *m) {
         uint64_t n = 0, bias, begin, size;
         const char *path;
         uint8_t kind;
-        int r = take_string(m);
+        int r = memray_take_string(&m->b);
 
         if (r > 0)
-                r = take_varint(m, &n);
+                r = memray_take_varint(&m->b, &n);
         if (r > 0)
-                r = take_bytes(m, &bias, sizeof(bias));
-        path = arena_strdup(m->arena, str_text(&m->text));
+                r = memray_take_bytes(&m->b, &bias, sizeof(bias));
+        path = arena_strdup(m->arena, str_text(&m->b.text));
         for (uint64_t i = 0; i < n && r > 0; i++) {
-                r = import_input_byte(m->in, &kind, m->reterr);
+                r = import_input_byte(m->b.in, &kind, m->b.reterr);
                 if (r > 0 && kind != RECORD_SEGMENT)
-                        return import_input_refuse(m->in, m->reterr, "a module has too few parts");
+                        return import_input_refuse(m->b.in, m->b.reterr,
+                                                   "a module has too few parts");
                 if (r > 0)
-                        r = take_bytes(m, &begin, sizeof(begin));
+                        r = memray_take_bytes(&m->b, &begin, sizeof(begin));
                 if (r > 0)
-                        r = take_varint(m, &size);
+                        r = memray_take_varint(&m->b, &size);
                 if (r > 0)
                         vec_push(&m->parts, (struct memray_part){bias + begin, bias + begin + size,
                                                                  bias, path});
@@ -392,7 +320,7 @@ static int place_native(struct memray *m, struct memray_native *f) {
                         break;
                 }
         }
-        return import_trace_place(m->t, &place, &f->location, m->reterr);
+        return import_trace_place(m->t, &place, &f->location, m->b.reterr);
 }
 
 /* Of allocations outside of any function of Python. */
@@ -411,7 +339,7 @@ static int native_stack(struct memray *m, uint64_t number, uint32_t *ret) {
                 if (r >= 0)
                         r = import_trace_stack(m->t, *ret, path[n]->location, ret);
         }
-        return r < 0 ? err_set_errno(m->reterr, r, "too many call paths") : 0;
+        return r < 0 ? err_set_errno(m->b.reterr, r, "too many call paths") : 0;
 }
 
 /* ---- threads and blocks ------------------------------------------------------------------------- */
@@ -419,7 +347,7 @@ static int native_stack(struct memray *m, uint64_t number, uint32_t *ret) {
 static int switch_thread(struct memray *m) {
         uint64_t handle, *idx;
         bool is_new;
-        int r = take_bytes(m, &handle, sizeof(handle));
+        int r = memray_take_bytes(&m->b, &handle, sizeof(handle));
 
         if (r <= 0)
                 return r;
@@ -435,7 +363,7 @@ static int switch_thread(struct memray *m) {
 static uint32_t thread_id(struct memray *m) {
         struct memray_thread *t = m->thread;
 
-        if (!t->is_added && t->handle != m->main_handle)
+        if (!t->is_added && t->handle != m->head.main_handle)
                 (void)import_trace_add_thread(m->t, (uint32_t)(t - m->threads.items) + 1, t->name,
                                               &t->id);
         t->is_added = true;
@@ -474,7 +402,7 @@ static int put_event(struct memray *m, uint8_t allocator, uint64_t address, uint
                 return put_unmap(m, address, size);
         if (!address)
                 return 0;
-        if (m->is_native && !stack)
+        if (m->head.is_native && !stack)
                 r = native_stack(m, native, &stack);
         m->drops_native |= native && m->thread->stacks.n;
         if (r >= 0)
@@ -491,11 +419,23 @@ static int take_address(struct memray *m, unsigned which, uint64_t *ret) {
                 *ret = m->recent[which];
                 return 1;
         }
-        r = take_delta(m, &m->last_address);
+        r = memray_take_delta(&m->b, &m->last_address);
         *ret = m->last_address << 3;
         memmove(&m->recent[1], &m->recent[0], sizeof(m->recent) - sizeof(m->recent[0]));
         m->recent[0] = *ret;
         return r;
+}
+
+static int put_taken(struct memray *m, uint8_t allocator, uint64_t address, uint64_t size,
+                     uint64_t native) {
+        int r;
+
+        if (!m->thread)
+                return refuse_order(m);
+        r = put_event(m, allocator, address, size, native);
+        if (r == -ERANGE || r == -EINVAL)
+                return import_input_refuse(m->b.in, m->b.reterr, "a block cannot be as it is told");
+        return r < 0 ? r : 1;
 }
 
 static int take_event(struct memray *m, uint8_t flags) {
@@ -505,55 +445,83 @@ static int take_event(struct memray *m, uint8_t flags) {
         int r = take_address(m, flags >> 3 & 15, &address);
 
         if (r > 0 && !allocator)
-                r = import_input_byte(m->in, &allocator, m->reterr);
+                r = import_input_byte(m->b.in, &allocator, m->b.reterr);
         if (r <= 0)
                 return r;
         if (!allocator || allocator > ALLOCATOR_MUNMAP)
-                return import_input_refuse(m->in, m->reterr, "%u is no allocator", allocator);
+                return import_input_refuse(m->b.in, m->b.reterr, "%u is no allocator", allocator);
         is_free = allocator == ALLOCATOR_FREE || allocator == ALLOCATOR_PYMALLOC_FREE;
-        if (m->is_native && !is_free)
-                r = take_delta(m, &m->last_native);
+        if (m->head.is_native && !is_free)
+                r = memray_take_delta(&m->b, &m->last_native);
         if (r > 0 && !is_free)
-                r = take_varint(m, &size);
+                r = memray_take_varint(&m->b, &size);
         if (r <= 0)
                 return r;
-        if (!m->thread)
-                return refuse_order(m);
-        r = put_event(m, allocator, address, size, m->is_native ? m->last_native : 0);
-        if (r == -ERANGE || r == -EINVAL)
-                return import_input_refuse(m->in, m->reterr, "a block cannot be as it is told");
-        return r < 0 ? r : 1;
+        return put_taken(m, allocator, address, size, m->head.is_native ? m->last_native : 0);
+}
+
+/* Before version 12, whose numbers of allocators become those of today. */
+static int take_old_event(struct memray *m, uint8_t flags, bool has_native) {
+        static const uint8_t todays[] = {0,
+                                         ALLOCATOR_MALLOC,
+                                         ALLOCATOR_FREE,
+                                         8,
+                                         7,
+                                         9,
+                                         10,
+                                         11,
+                                         12,
+                                         13,
+                                         ALLOCATOR_MMAP,
+                                         ALLOCATOR_MUNMAP,
+                                         ALLOCATOR_PYMALLOC_MALLOC,
+                                         3,
+                                         4,
+                                         ALLOCATOR_PYMALLOC_FREE};
+        uint8_t allocator = todays[flags & 15];
+        uint64_t size = 0;
+        int r = memray_take_delta(&m->b, &m->last_address);
+
+        if (r > 0 && !allocator)
+                return import_input_refuse(m->b.in, m->b.reterr, "%u is no allocator", allocator);
+        if (r > 0 && allocator != ALLOCATOR_FREE && allocator != ALLOCATOR_PYMALLOC_FREE)
+                r = memray_take_varint(&m->b, &size);
+        if (r > 0 && has_native)
+                r = memray_take_delta(&m->b, &m->last_native);
+        return r > 0 ? put_taken(m, allocator, m->last_address, size,
+                                 has_native ? m->last_native : 0)
+                     : r;
 }
 
 static int take_object(struct memray *m, uint8_t flags) {
         uint64_t address;
         int r = take_address(m, flags >> 1 & 15, &address);
 
-        if (r > 0 && m->is_native && flags & 1)
-                r = take_delta(m, &m->last_native);
+        if (r > 0 && m->head.is_native && flags & 1)
+                r = memray_take_delta(&m->b, &m->last_native);
         return r;
 }
 
 static int take_memory(struct memray *m) {
         uint64_t rss = 0, ms = 0;
-        int r = take_varint(m, &rss);
+        int r = memray_take_varint(&m->b, &rss);
 
         if (r > 0)
-                r = take_varint(m, &ms);
+                r = memray_take_varint(&m->b, &ms);
         if (r <= 0)
                 return r;
         if (ms > 1ull << 43 || rss > 1ull << 56)
-                return import_input_refuse(m->in, m->reterr, "a time or a size is too large");
+                return import_input_refuse(m->b.in, m->b.reterr, "a time or a size is too large");
         m->now_ns = MAX(m->now_ns, ms * 1000000);
         r = import_trace_rss(m->t, m->now_ns, rss);
         return r < 0 ? r : 1;
 }
 
 static int take_thread_name(struct memray *m) {
-        int r = take_string(m);
+        int r = memray_take_string(&m->b);
 
         if (r > 0 && m->thread)
-                m->thread->name = arena_strdup(m->arena, str_text(&m->text));
+                m->thread->name = arena_strdup(m->arena, str_text(&m->b.text));
         return r;
 }
 
@@ -577,22 +545,44 @@ static int take_record(struct memray *m, uint8_t kind) {
         case RECORD_THREAD_NAME: return take_thread_name(m);
         case RECORD_THREAD: return switch_thread(m);
         case RECORD_CODE: return add_code(m);
-        default: return import_input_refuse(m->in, m->reterr, "%u is no kind of record", kind);
+        default: return import_input_refuse(m->b.in, m->b.reterr, "%u is no kind of record", kind);
+        }
+}
+
+static int take_old_record(struct memray *m, uint8_t byte) {
+        uint8_t flags = byte >> 4;
+
+        switch (byte & 15) {
+        case OLD_RECORD_ALLOCATION: return take_old_event(m, flags, false);
+        case OLD_RECORD_ALLOCATION_WITH_NATIVE: return take_old_event(m, flags, true);
+        case OLD_RECORD_FRAME: return add_old_frame(m);
+        case OLD_RECORD_FRAME_PUSH: return push_frame(m);
+        case OLD_RECORD_NATIVE_FRAME: return add_native(m);
+        case OLD_RECORD_MAPS_BEGIN: vec_clear(&m->parts); return 1;
+        case OLD_RECORD_MODULE: return add_module(m);
+        case OLD_RECORD_FRAME_POP: return pop_frames(m, flags + 1u);
+        case OLD_RECORD_THREAD_NAME: return take_thread_name(m);
+        case OLD_RECORD_MEMORY: return take_memory(m);
+        case OLD_RECORD_THREAD: return switch_thread(m);
+        default:
+                return import_input_refuse(m->b.in, m->b.reterr, "%u is no kind of record",
+                                           byte & 15u);
         }
 }
 
 static int read_records(struct memray *m) {
-        uint8_t kind;
+        bool is_old = m->head.version < MEMRAY_HAS_TABLES;
+        uint8_t trailer = is_old ? OLD_RECORD_TRAILER | RECORD_TRAILER << 4 : RECORD_TRAILER, kind;
         int r = 1;
 
         while (r > 0) {
-                r = import_input_byte(m->in, &kind, m->reterr);
-                if (r > 0 && kind == RECORD_TRAILER) {
+                r = import_input_byte(m->b.in, &kind, m->b.reterr);
+                if (r > 0 && kind == trailer) {
                         m->is_whole = true;
                         return 0;
                 }
                 if (r > 0)
-                        r = take_record(m, kind);
+                        r = is_old ? take_old_record(m, kind) : take_record(m, kind);
         }
         return r;
 }
@@ -610,17 +600,30 @@ static void tell(struct memray *m) {
                         "Mappings that were unmapped in parts count until the last part went");
 }
 
-static int read_capture(struct import_input *in, struct import_trace *t, struct err *reterr) {
-        struct memray m = {.in = in, .t = t, .reterr = reterr, .arena = arena_new()};
-        int r = take_head(&m);
+static int begin(struct memray *m) {
+        return import_trace_begin(m->t,
+                                  &(struct import_begin){.command = m->head.command,
+                                                         .pid = m->head.pid,
+                                                         .started_unix_ns =
+                                                                 MIN(m->head.start_ms, 1ull << 43) *
+                                                                 1000000},
+                                  m->b.reterr);
+}
 
+static int read_capture(struct import_input *in, struct import_trace *t, struct err *reterr) {
+        struct memray m = {.b = {.in = in, .reterr = reterr}, .t = t, .arena = arena_new()};
+        int r = memray_head_take(&m.b, &m.head, m.arena);
+
+        if (r >= 0)
+                r = begin(&m);
         if (r >= 0)
                 r = read_records(&m);
         if (r >= 0) {
                 tell(&m);
                 import_trace_end(t,
-                                 m.end_ms > m.start_ms
-                                         ? MIN(m.end_ms - m.start_ms, 1ull << 43) * 1000000
+                                 m.head.end_ms > m.head.start_ms
+                                         ? MIN(m.head.end_ms - m.head.start_ms, 1ull << 43) *
+                                                   1000000
                                          : m.now_ns,
                                  TRACE_ENDED_UNKNOWN, -1);
         }
@@ -634,7 +637,7 @@ static int read_capture(struct import_input *in, struct import_trace *t, struct 
         map_done(&m.code_of);
         map_done(&m.place_of);
         map_done(&m.thread_of);
-        str_done(&m.text);
+        str_done(&m.b.text);
         arena_free(m.arena);
         return r;
 }

@@ -144,6 +144,47 @@ static void put_body(bytes_buf *b, bool is_native) {
         put_byte(b, 1);
 }
 
+/* Before version 12. */
+static void put_old(bytes_buf *b, uint32_t version, bool is_native) {
+        struct rest rest = {77, 0x7f00, 1, {1, 0, 0}};
+        uint64_t stats[4] = {4, 2, 1700000000000, 1700000000500};
+
+        put(b, "memray", 7);
+        put(b, &version, sizeof(version));
+        put_byte(b, is_native);
+        if (version > 9)
+                put_byte(b, 0);
+        put(b, stats, sizeof(stats));
+        put_text(b, "python a.py");
+        put(b, &rest, sizeof(rest) - (version > 10 ? 1 : 2));
+        put_modules(b);
+        put_thread(b, 0x7f00, "main");
+        for (uint8_t i = 0; i < 2; i++) {
+                put_byte(b, 3 | i << 4);
+                put_varint(b, 2);
+                put_text(b, "work");
+                put_text(b, "a.py");
+                put_varint(b, 22);
+                put_byte(b, 4);
+                put_varint(b, 0);
+        }
+        for (uint8_t allocator = 1; allocator < 16; allocator++) {
+                bool is_free = allocator == 2 || allocator == 15;
+
+                put_byte(b, (uint8_t)(allocator << 4 | (is_native && !is_free ? 2 : 1)));
+                put_varint(b, allocator == 2 || allocator == 11 ? 0 : 4096);
+                if (!is_free)
+                        put_varint(b, allocator * 100u);
+                if (is_native && !is_free)
+                        put_varint(b, 0);
+        }
+        put_byte(b, 11);
+        put_varint(b, 1 << 20);
+        put_varint(b, 20);
+        put_byte(b, 9 | 1 << 4);
+        put_byte(b, 16);
+}
+
 static void put_seed(const char *directory, const char *name, const bytes_buf *b) {
         uint8_t packed[16384];
         char packed_name[64];
@@ -168,6 +209,14 @@ int main(int argc, char **argv) {
                 put_head(&b, versions[i / 2], i % 2);
                 put_body(&b, i % 2);
                 snprintf(name, sizeof(name), "%zu", i);
+                put_seed(argv[1], name, &b);
+                vec_free(&b);
+        }
+        for (uint32_t i = 0; i < 6; i++) {
+                bytes_buf b = {0};
+
+                put_old(&b, 9 + i / 2, i % 2);
+                snprintf(name, sizeof(name), "old-%u", i);
                 put_seed(argv[1], name, &b);
                 vec_free(&b);
         }

@@ -205,8 +205,44 @@ def test_memray(t):
     assert {k: got[k] for k in want} == want, got
     report, _ = t.silt.report(t.path("i.silt"), "--by", "allocated")
     assert any(f["function"] == "work" and f["file"] == "a.py" and f["line"] == 11 for s in report["top"][0]["sites"] for f in s["stack"]), report["top"]
-    refused(t, write(t.path("old.bin"), memray_file().replace(b"memray\0\x0d", b"memray\0\x0a")), "version 10", "13")
+    refused(t, write(t.path("ancient.bin"), memray_file().replace(b"memray\0\x0d", b"memray\0\x08")), "version 8", "9 to 13", "record with memray 1.4 to 1.20")
     totals(t, write(t.path("cut.bin"), memray_file()[:-9]))
+
+
+def memray_old_file(version, is_native=False):
+    """As memray 1.4 (version 9) to 1.18 (11) write it; the same blocks as in memray_file."""
+    head = b"memray\0" + struct.pack("<iB", version, is_native) + (b"\0" if version >= 10 else b"") + struct.pack("<qqqq", 4, 2, 1700000000000, 1700000000500) + b"python a.py\0"
+    head += struct.pack("<iQQB", 77, 0x7F00, 0, 1) + (b"\0" if version >= 11 else b"")
+    last = [0]
+
+    def event(allocator, address, size=None):
+        is_free = size is None
+        out = bytes([allocator << 4 | (2 if is_native and not is_free else 1)]) + signed(address - last[0])
+        last[0] = address
+        return out + (b"" if is_free else varint(size) + (signed(0) if is_native else b""))
+
+    body = bytes([12]) + struct.pack("<Q", 0x7F00) + bytes([10]) + b"main\0" + bytes([3]) + signed(5) + b"work\0a.py\0" + signed(11) + bytes([4]) + signed(0)
+    body += event(1, 0x1000, 100) + event(3, 0x2000, 200) + bytes([11]) + varint(1 << 20) + varint(20)
+    body += event(2, 0x1000) + event(10, 0x10000, 8192) + event(11, 0x10000, 4096) + event(11, 0x11000, 4096) + bytes([9]) + event(12, 0x3000, 1)
+    return head + body + bytes([16])
+
+
+def test_memray_of_old_versions(t):
+    want = {"allocations": 4, "frees": 2, "bytes_allocated": 8493, "peak_live_bytes": 8392, "end_live_bytes": 201, "peak_rss_bytes": 1 << 20, "threads": 1}
+    for version in (9, 10, 11):
+        for is_native in (False, True):
+            data = memray_old_file(version, is_native)
+            got = totals(t, write(t.path("old.bin"), data))
+            assert {k: got[k] for k in want} == want, (version, is_native, got)
+            report, _ = t.silt.report(t.path("i.silt"), "--by", "allocated")
+            assert any(f["function"] == "work" and f["file"] == "a.py" and f["line"] == 11 for s in report["top"][0]["sites"] for f in s["stack"]), report["top"]
+            assert "cut off" not in t.silt.command("report", t.path("i.silt")).text
+    totals(t, write(t.path("cut.bin"), memray_old_file(11)[:-9]))
+    assert "cut off" in t.silt.command("report", t.path("i.silt")).text
+    refused(t, write(t.path("bad.bin"), memray_old_file(11)[:-1] + bytes([13])), "13 is no kind of record")
+    plain = memray_file().replace(b"\0\0" + b"/lib\0\0\0", b"\0\0", 1).replace(b"memray\0\x0d", b"memray\0\x0c")
+    got = totals(t, write(t.path("v12.bin"), plain))
+    assert {k: got[k] for k in want} == want, got
 
 
 def lz4_block(packed):
