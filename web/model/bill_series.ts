@@ -14,6 +14,36 @@ export function stackedParts(s: Pick<BillSeries, "parts" | "at_s">): number[][] 
   return lines;
 }
 
+/** What a chart draws: the lines of the looks, with a gap where nobody looked for long. */
+export interface BillLines {
+  readonly at_s: number[];
+  /** Of each place on the chart the look that it belongs to; -1: none. */
+  readonly looks: number[];
+  readonly lines: (number | null)[][];
+}
+
+const HOLE_SHARE = 0.1, HOLE_AGE_SHARE = 0.25, EDGE_SHARE = 0.004;
+
+/** Looks come an eighth of the age apart: between some that are a quarter and a tenth of the chart apart nobody knows what there was. What a look
+ * found then ends a little beside it, so that one with a gap on both sides is seen. */
+export function billLines(s: Pick<BillSeries, "parts" | "at_s">, duration_s: number): BillLines {
+  const edge = duration_s * EDGE_SHARE, at_s: number[] = [], looks: number[] = [];
+  const put = (at: number, look: number): void => {
+    at_s.push(at);
+    looks.push(look);
+  };
+  s.at_s.forEach((at, i) => {
+    const next = s.at_s[i + 1] ?? at;
+    put(at, i);
+    if (s.at_s.length === 1) put(at + edge, i);
+    if (next - at <= duration_s * HOLE_SHARE || next - at <= at * HOLE_AGE_SHARE) return;
+    put(at + edge, i);
+    put((at + next) / 2, -1);
+    put(next - edge, i + 1);
+  });
+  return { at_s, looks, lines: stackedParts(s).map((line) => looks.map((look) => (look < 0 ? null : line[look] ?? 0))) };
+}
+
 /** The moment nearest to it; -1: there is none. */
 export function nearest(at_s: readonly number[], seconds: number): number {
   let best = -1;

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import UPlot from "uplot";
 import type { BillSeries } from "../api/bill";
-import { nearest, stackedParts } from "../model/bill_series";
+import { billLines, nearest } from "../model/bill_series";
 import { byteLabel, byteTicks, timeLabels, timeTicks } from "../model/ticks";
 import { bytes, duration } from "../model/units";
 import { useColours, type Colours } from "./theme";
@@ -24,7 +24,7 @@ function optionsOf(series: BillSeries, duration_s: number, width: number, top: n
   const axis = { stroke: colours("--quiet"), font: FONT, ticks: { show: false }, grid: { stroke: colours("--line"), width: 1 } };
   // drawn from the highest to the lowest, each over the one before
   const areas = [...series.parts].reverse().map((part): UPlot.Series => ({
-    stroke: colours("--ground"), width: 1, fill: colours(`--bill-${part.part.replace(/_/g, "-")}`), points: { show: false }, spanGaps: true,
+    stroke: colours("--ground"), width: 1, fill: colours(`--bill-${part.part.replace(/_/g, "-")}`), points: { show: false },
   }));
   const end_s = Math.max(duration_s, series.at_s[series.at_s.length - 1] ?? 0, 1e-6);
   return {
@@ -74,7 +74,9 @@ export function BillChart({ series, at_s, duration_s, onChoose }: BillChartProps
     const element = place.current;
     if (!element || width === 0) return undefined;
     const top = Math.max(1, ...series.resident_bytes) * 1.06;
-    const plot = new UPlot(optionsOf(series, duration_s, width, top, colours, hover, () => latest.current.at_s), [[...series.at_s], ...stackedParts(series).reverse()] as UPlot.AlignedData, element);
+    const drawn = billLines(series, duration_s);
+    const hoverLook = (i: number): void => hover(drawn.looks[i] ?? -1);
+    const plot = new UPlot(optionsOf(series, duration_s, width, top, colours, hoverLook, () => latest.current.at_s), [drawn.at_s, ...drawn.lines.reverse()] as UPlot.AlignedData, element);
     const click = (event: MouseEvent): void => {
       const i = nearest(series.at_s, plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x"));
       if (i >= 0) latest.current.onChoose?.(series.at_s[i]!);
