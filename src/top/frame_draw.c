@@ -199,7 +199,8 @@ static size_t draw_heads(struct canvas *c, const struct model *m, const struct u
                 char text[32];
 
                 snprintf(text, sizeof(text), "%s%s",
-                         x->sort != u->sort ? "" : (c->utf8 ? "▼" : ">"), x->title);
+                         x->sort != u->sort ? "" : (c->utf8 ? "▼" : ">"),
+                         m->mapped && x->sort == MODEL_BY_LIVE ? "MAPPED" : x->title);
                 canvas_put_right(c, row, (i + 1) * FIGURE_CELLS - 1, INK_BAND, text);
                 canvas_add_spot(c, row, i * FIGURE_CELLS, (i + 1) * FIGURE_CELLS, x->key);
         }
@@ -315,6 +316,7 @@ static const struct {
         {"Tab", "by function, path, line, component, module"},
         {"t", "the whole call tree, from main down"},
         {"s", "source of the chosen function"},
+        {"M", "what the program mapped itself, or blocks again"},
         {"p", "processes; Enter shows one alone"},
         {"/", "only call paths with a function called so"},
         {"w", "growth and rates over 10 s, 1 min, 10 min, all"},
@@ -345,8 +347,9 @@ static const struct label labels[] = {
         {'q', "q", "Quit"},           {'?', "?", "Help"},   {UI_KEY_ENTER, "Enter", "Callers"},
         {'s', "s", "Source"},         {'t', "t", "Tree"},   {'/', "/", "Filter"},
         {UI_KEY_TAB, "Tab", "Group"}, {'w', "w", "Window"}, {'p', "p", "Processes"},
-        {'m', "m", "Mark"},           {'f', "f", "Freeze"}, {'x', "x", "Exact"},
-        {'l', "l", "Live"},           {'g', "g", "Growth"}, {'c', "c", "Churn"},
+        {'m', "m", "Mark"},           {'f', "f", "Freeze"}, {'M', "M", "Mapped"},
+        {'x', "x", "Exact"},          {'l', "l", "Live"},   {'g', "g", "Growth"},
+        {'c', "c", "Churn"},
 };
 
 static void draw_keys(struct canvas *c, size_t row) {
@@ -470,6 +473,9 @@ void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
                 draw_help(c, row, end);
         first = u->first[u->view];
         n = ui_n_rows(u, m);
+        if (m->mapped && !n && (u->view == UI_GROUPS || u->view == UI_PATHS) && row < end)
+                canvas_put(c, row, 1, INK_DIM,
+                           "nothing seen that the program mapped itself (M: blocks)");
         for (size_t i = 0; i < u->n_shown && first + i < n && row + i < end; i++) {
                 draw_row(c, m, u, row + i, first + i);
                 canvas_add_spot(c, row + i, 0, c->width, UI_KEY_ROW + (int)i);

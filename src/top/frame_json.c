@@ -138,6 +138,7 @@ void frame_json_write(FILE *out, const struct model *m) {
         put_now(&j, m);
         put_cpus(&j, m, m->all_cpu_ns);
         json_put_string(&j, "by", query_by_name(m->ask.by));
+        json_put_string(&j, "of", m->mapped ? "mappings" : "blocks");
         json_put_uint(&j, "rows", m->groups->n);
         json_key(&j, "top");
         json_array(&j);

@@ -59,8 +59,11 @@ void frame_text_write(FILE *out, const struct model *m) {
         fputc('\n', out);
         str_done(&sentence);
         write_head(out, m);
-        fprintf(out, "%10s %10s %12s%s  %s\n", "live", "growth", "allocs/s",
-                m->cpu_ns ? "      CPU" : "", m->cpu_ns ? "function" : "allocated by");
+        fprintf(out, "%10s %10s %12s%s  %s\n", m->mapped ? "mapped" : "live", "growth",
+                m->mapped ? "calls/s" : "allocs/s", m->cpu_ns ? "      CPU" : "",
+                m->cpu_ns   ? "function"
+                : m->mapped ? "mapped by"
+                            : "allocated by");
         for (size_t i = 0; i < MIN(m->groups->n, (size_t)N_ROWS); i++)
                 write_row(out, m, &s, i);
         fputc('\n', out);

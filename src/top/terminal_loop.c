@@ -32,6 +32,7 @@ struct loop {
 
 static int fill(struct loop *l, struct err *reterr) {
         struct model_ask ask = {.by = ui_by(&l->ui),
+                                .of_mappings = l->ui.of_mappings,
                                 .sort = l->ui.sort,
                                 .filter = str_text(&l->ui.filter),
                                 .past = l->ui.process[0] ? NULL : &l->past};
@@ -55,6 +56,7 @@ static int ask_again(struct loop *l, struct err *reterr) {
         if (fill(l, &why) >= 0)
                 return 0;
         str_clear(&l->ui.filter);
+        l->ui.of_mappings = false;
         ui_say(&l->ui, "%s", why.text);
         return fill(l, reterr);
 }
@@ -315,6 +317,7 @@ int session_show(struct session *s, struct err *reterr) {
         r = screen_open(&l->screen, reterr);
         if (r >= 0) {
                 ui_init(&l->ui, screen_is_utf8(l->screen));
+                l->ui.of_mappings = l->s->o->ask.of_mappings;
                 r = run(l, reterr);
                 ui_done(&l->ui);
         }

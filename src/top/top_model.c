@@ -43,6 +43,10 @@ const struct query_totals *model_totals(const struct model *m) {
         return &m->answer->totals;
 }
 
+const struct query_answer *model_rows(const struct model *m) {
+        return m->mapped ? m->mapped : m->answer;
+}
+
 double model_per_s(const struct model *m, double in_window) {
         return m->now.window_ns ? in_window / ((double)m->now.window_ns / 1e9) : 0;
 }
@@ -147,14 +151,20 @@ static int ask_window(struct model *m, struct follower *f, const struct model_as
         int r = 0;
 
         m->process = window.process;
+        m->mapped = NULL;
         if (ask->filter && ask->filter[0]) {
                 r = make_filter(ask->filter, &filter, reterr);
                 window.filter = filter;
         }
         if (r >= 0)
                 r = query_ask(m->q, &window, &m->answer, reterr);
+        window.of_mappings = true;
+        if (r >= 0 && ask->of_mappings)
+                r = query_ask(m->q, &window, &m->mapped, reterr);
         if (r >= 0)
                 m->answer->scope.filter = NULL; /* which goes */
+        if (r >= 0 && m->mapped)
+                m->mapped->scope.filter = NULL;
         return r;
 }
 
@@ -261,9 +271,11 @@ static int fill_time(struct model *m, struct follower *f, const struct model_ask
                 r = query_ask(m->q, &window, &a, reterr);
         if (r < 0)
                 return r;
-        cpu = query_group_answer(m->q, a, &o);
-        join_time(m, cpu);
-        query_groups_free(cpu);
+        if (!ask->of_mappings) {
+                cpu = query_group_answer(m->q, a, &o);
+                join_time(m, cpu);
+                query_groups_free(cpu);
+        }
         find_hot(m, a);
         return 0;
 }
@@ -271,9 +283,10 @@ static int fill_time(struct model *m, struct follower *f, const struct model_ask
 static void model_clear(struct model *m) {
         query_groups_free(m->groups);
         query_answer_free(m->answer);
+        query_answer_free(m->mapped);
         free(m->cpu_ns);
         m->groups = NULL;
-        m->answer = NULL;
+        m->answer = m->mapped = NULL;
         m->cpu_ns = NULL;
         m->all_cpu_ns = m->hot_cpu_ns = 0;
         str_done(&m->hot);
@@ -328,7 +341,7 @@ int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
                 return r;
         }
         m->live_error_bytes = sqrt(m->answer->totals.var[QUERY_END]);
-        m->groups = query_group_answer(m->q, m->answer, &o);
+        m->groups = query_group_answer(m->q, model_rows(m), &o);
         drop_idle(m->groups);
         r = fill_time(m, f, ask, reterr);
         if (r < 0) {

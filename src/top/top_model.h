@@ -23,6 +23,7 @@ enum { MODEL_MAX_COLUMNS = 512, MODEL_MAX_PROCESSES = 256 };
 struct model_ask {
         enum query_by by; /* site, function, line, module, component */
         enum model_sort sort;
+        bool of_mappings;   /* rows of what the program mapped itself, in place of blocks */
         const char *filter; /* functions on call paths that have this in their name; "": all */
         size_t n_columns;   /* of the timeline, at most MODEL_MAX_COLUMNS */
         const struct timeline_past *past; /* NULL: none */
@@ -46,6 +47,7 @@ struct model {
         double live_error_bytes;
         bool is_attached_late;       /* it ran before it was recorded */
         struct query_answer *answer; /* of the window, filtered */
+        struct query_answer *mapped; /* the same of mappings; NULL: not asked for */
         struct query_groups *groups;
         uint64_t *cpu_ns; /* of the groups, in the window; NULL: nobody looks at the CPU */
         uint64_t all_cpu_ns, hot_cpu_ns;
@@ -76,6 +78,9 @@ void model_keep_timeline(const struct model *m, struct timeline_past *ret);
 
 /* Of sums, which another tool made, growth and rates are unknown, and more may be: the lacks_* of its totals. */
 const struct query_totals *model_totals(const struct model *m);
+
+/* What the rows are of: blocks, or what the program mapped itself. */
+const struct query_answer *model_rows(const struct model *m);
 
 /* "resident"; "resident at most" where several processes may share pages, each of which counts them. */
 const char *model_resident_label(const struct model *m);

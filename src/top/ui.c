@@ -268,6 +268,11 @@ static enum ui_do press_letter(struct ui *u, const struct model *m, int key) {
         case 's': return open_source(u, m);
         case 'm': return UI_MARK;
         case 'x': return UI_EXACT;
+        case 'M':
+                u->of_mappings = !u->of_mappings;
+                u->view = u->view == UI_PATHS && u->of.is_top_down ? UI_PATHS : UI_GROUPS;
+                u->chosen[u->view] = u->first[u->view] = 0;
+                return UI_ASK;
         case 'f':
         case ' ': u->is_frozen = !u->is_frozen; return UI_FREEZE;
         case 'w': u->window_idx = (u->window_idx + 1) % UI_N_WINDOWS; return UI_LOOK_AT;

@@ -59,6 +59,7 @@ struct ui {
         size_t n_shown;            /* rows there was room for */
         size_t window_idx;
         char process[32]; /* as query_choose_process takes it; "": all */
+        bool of_mappings; /* rows of what the program mapped itself, in place of blocks */
         bool is_frozen, is_typing;
         struct str filter, typed;
         struct str message; /* on the last line but one, until a key is pressed; "": none */

@@ -345,10 +345,19 @@ def test_memory_that_is_not_blocks(t):
         s.wait_shown(r"steady; it allocates [\d,]+ times a second, \d+ % of it in\s+often_called")
         lines = s.press("/seldom\r", r"Only through 'seldom'")
         assert "times a second" not in " ".join(lines[:3]), lines
+        s.press("\x1b", r"often_called")
+        s.press("M", r"▼MAPPED(.|\n)*64\.\d MiB [^\n]* grow_pool  mapper\.c")
+        s.press("\r", r"CALLERS OF grow_pool(.|\n)*- grow_pool(.|\n)* main")
+        s.press("M", r"▼LIVE(.|\n)*often_called")
         os.write(s.master, b"q")
         assert s.end() == 0
     recording.stdin.close()
     assert recording.wait(PATIENCE_S) == 0
+    frame, = frames(t.silt.command("top", "--json", "--mapped", trace).text)
+    mapped = parse(t.silt.command("report", "--json", trace, "--by", "mapped", "--group-by", "function").text)["groups"]
+    assert frame["of"] == "mappings" and frame["top"], frame
+    assert {r["function"]: r["live_bytes"] for r in frame["top"] if r["live_bytes"]} == {
+        g["function"]: g["self"]["end_live_bytes"] for g in mapped if g["self"]["end_live_bytes"]}, (frame["top"], mapped)
 
 
 # Touches 32 MiB and forks: both processes have the same pages. Ends when its input does.
