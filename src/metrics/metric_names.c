@@ -53,6 +53,9 @@ const struct metric_name metric_names[METRIC_N] = {
                                     "Live blocks of the call paths that hold or grow most."},
         [METRIC_SITE_GROWTH_BYTES] = {"silt_site_growth_bytes", METRIC_GAUGE, "bytes",
                                       "Growth of these call paths in the last minute."},
+        [METRIC_SITE_MAPPED_BYTES] =
+                {"silt_site_mapped_bytes", METRIC_GAUGE, "bytes",
+                 "What the call paths that mapped most of it have mapped, resident or not."},
         [METRIC_LEAKED_BYTES] = {"silt_leaked_bytes", METRIC_GAUGE, "bytes",
                                  "Bytes in lost blocks, by the newest graph."},
         [METRIC_LEAKED_BLOCKS] = {"silt_leaked_blocks", METRIC_GAUGE, "",

@@ -212,7 +212,9 @@ static void put_components(const struct recorded *r, uint32_t process,
         query_groups_free(g);
 }
 
-static void put_site(const struct recorded *r, uint32_t process, const struct query_group *g) {
+/* is_mapped: of what it mapped, in place of its blocks. */
+static void put_site(const struct recorded *r, uint32_t process, const struct query_group *g,
+                     bool is_mapped) {
         const struct frame_names names = {.q = r->q, .names = query_names(r->q)};
         struct frame_stack stack = {0};
         struct str function = {0};
@@ -228,9 +230,11 @@ static void put_site(const struct recorded *r, uint32_t process, const struct qu
         label_process(r, process, &l);
         metric_label(&l, "site", hash);
         metric_label(&l, "function", function.n ? str_text(&function) : "unknown");
-        if (!r->whole->totals.lacks_live)
+        if (is_mapped)
+                metric_put_signed(r->to, METRIC_SITE_MAPPED_BYTES, &l, g->self.end_bytes);
+        else if (!r->whole->totals.lacks_live)
                 metric_put_signed(r->to, METRIC_SITE_LIVE_BYTES, &l, g->self.end_bytes);
-        if (!g->self.lacks_events)
+        if (!is_mapped && !g->self.lacks_events)
                 metric_put_signed(r->to, METRIC_SITE_GROWTH_BYTES, &l,
                                   g->self.end_bytes - g->self.begin_bytes);
         metric_labels_done(&l);
@@ -264,7 +268,7 @@ static int put_sites(const struct recorded *r, uint32_t process, struct err *ret
                 return code;
         n_large = MIN(g->n, (size_t)METRICS_MAX_SITES / 2);
         for (size_t i = 0; i < n_large; i++)
-                put_site(r, process, &g->rows[i]);
+                put_site(r, process, &g->rows[i], false);
         others = calloc(g->n + 1, sizeof(struct query_group *));
         if (!others)
                 abort();
@@ -272,10 +276,27 @@ static int put_sites(const struct recorded *r, uint32_t process, struct err *ret
                 others[i - n_large] = &g->rows[i];
         qsort(others, g->n - n_large, sizeof(others[0]), compare_growth);
         for (size_t i = 0; i < MIN(g->n - n_large, (size_t)METRICS_MAX_SITES / 2); i++)
-                put_site(r, process, others[i]);
+                put_site(r, process, others[i], false);
         free(others);
         query_groups_free(g);
         return 0;
+}
+
+/* What the program mapped itself now. */
+static int put_mapped_sites(const struct recorded *r, uint32_t process, struct err *reterr) {
+        struct query_scope scope = {.process = process,
+                                    .to_ns = UINT64_MAX,
+                                    .of_mappings = true,
+                                    .is_moment = true};
+        struct query_group_options o = {.by = QUERY_BY_SITE, .metric = QUERY_END};
+        struct query_groups *g = NULL;
+        int code = origin_is_import(&r->v->meta) ? 0 : query_group(r->q, &scope, &o, &g, reterr);
+
+        for (size_t i = 0; g && i < MIN(g->n, (size_t)METRICS_MAX_SITES / 2); i++)
+                if (g->rows[i].self.end_bytes > 0)
+                        put_site(r, process, &g->rows[i], true);
+        query_groups_free(g);
+        return code;
 }
 
 /* ---- a process -------------------------------------------------------------------------------------- */
@@ -530,7 +551,9 @@ static int put_process(struct recorded *r, const struct told *t, bool with_findi
         code = put_bill(r, t, &l, reterr);
         put_looks(r, look, with_findings, &l);
         metric_labels_done(&l);
-        return code < 0 ? code : put_sites(r, t->process, reterr);
+        if (code >= 0)
+                code = put_sites(r, t->process, reterr);
+        return code < 0 ? code : put_mapped_sites(r, t->process, reterr);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------- */

@@ -67,6 +67,9 @@ def check_against_report(t, trace, metrics):
         assert sum(values(metrics, "silt_component_live_bytes", pid=pid)) == x["end_live_bytes"]
         sites = values(metrics, "silt_site_live_bytes", pid=pid)
         assert 0 < len(sites) <= 20 and sum(sites) <= x["end_live_bytes"], sites
+        groups = parse_json(t.silt.command("report", "--json", trace, "--process", pid, "--by", "mapped", "--group-by", "site").text)["groups"]
+        held = sorted((g["self"]["end_live_bytes"] for g in groups if g["self"]["end_live_bytes"]), reverse=True)
+        assert sorted(values(metrics, "silt_site_mapped_bytes", pid=pid), reverse=True) == held[:10], (pid, held)
     return got
 
 
