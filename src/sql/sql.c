@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "show/view.h"
+#include "sql/format_function.h"
 #include "sql/function.h"
 #include "sql/guard.h"
 #include "sql/space_graph.h"
@@ -180,6 +181,8 @@ int sql_open(const struct sql_options *o, struct sql **ret, struct err *reterr) 
                 r = function_create_all(s->db, &s->main, &s->other, reterr);
         if (r >= 0)
                 r = text_function_create_all(s->db, &s->main, reterr);
+        if (r >= 0)
+                r = format_function_create_all(s->db, reterr);
         if (r < 0)
                 return r;
         guard_close(s->db, s);

@@ -62,6 +62,8 @@ REFUSED = {
     "EXPLAIN VACUUM INTO 'evil'": READ_ONLY,
     "SELECT 1; ATTACH 'evil' AS evil; SELECT 2": "a second one is given",
     "SELECT zeroblob(1048577)": "a value is larger than 1.0 MiB",
+    "SELECT printf('%.*c', 1000000000, 'x')": "a value is larger than 1.0 MiB",
+    "SELECT format('%2000000s', 'x')": "a value is larger than 1.0 MiB",
     "SELECT 'a": "unrecognized token",
 }
 ALLOWED = {
@@ -71,6 +73,7 @@ ALLOWED = {
     "SELECT count(*) FROM json_tree('[3]')": "2",
     "SELECT 'aBc' LIKE 'A%' AND 'abc' GLOB 'a[^x]*' AND instr('abc', 'c') = 3": "1",
     "SELECT replace('aXa', 'X', 'YY') || trim('  x ') || rtrim('yzz', 'z')": "aYYaxy",
+    "SELECT printf('%d %s %,d|%5.1f|%-4s|%%', 7, 'a', 1234567, 2.25, 'b') || typeof(printf('')) || format('%s', x'41')": "\"7 a 1,234,567|  2.3|b   |%nullA\"",
     "SELECT name FROM sqlite_schema WHERE name = 'sites'": "sites",
     "SELECT sum(n) OVER () FROM (SELECT 1 AS n UNION ALL SELECT 2) LIMIT 1": "3",
 }
