@@ -172,7 +172,8 @@ class Draw:
         if kind < 0.72:
             return f"{x} IS {c.choice(['', 'NOT '])}NULL"
         if kind < 0.80:
-            other = self.column(table)
+            # of its kind: SQLite puts the text that one is said to be in the place of the other, and a number is compared with no text
+            other = c.choice([one for one in self.truth.tables[table] if self.is_text(table, one) == self.is_text(table, column)])
             return f"{x} {c.choice(['=', '<', '>=', 'IS'])} {alias}.{other}"
         if kind < 0.87 and self.is_text(table, column):
             return c.choice([f"{x} LIKE {self.pattern(table, column, '%', '_')}", f"{x} GLOB {self.pattern(table, column, '*', '?')}",
