@@ -18,6 +18,7 @@
 #include "cli/sql_shell.h"
 #include "cli/sql_traces.h"
 #include "cli/sql_words.h"
+#include "cli/statement_file.h"
 #include "show/opened.h"
 #include "show/style.h"
 #include "sql/sql.h"
@@ -101,35 +102,6 @@ static bool parse(int argc, char **argv, struct sql_words *w, int *ret_exit_stat
         return ok;
 }
 
-/* All of standard input. To be freed. */
-static int read_statements(char **ret, struct err *reterr) {
-        struct str text = {0};
-        char part[16384];
-        ssize_t n;
-
-        while ((n = fs_read_some(STDIN_FILENO, part, sizeof(part))) > 0 &&
-               text.n <= SQL_MAX_TEXT_BYTES)
-                str_addn(&text, part, (size_t)n);
-        if (!text.n)
-                str_add(&text, " "); /* nothing at all has no bytes */
-        str_text(&text);
-        if (n < 0)
-                err_set_errno(reterr, (int)n, "cannot read statements from standard input");
-        else if (text.n > SQL_MAX_TEXT_BYTES)
-                n = err_set(reterr, -E2BIG,
-                            "standard input has more than a megabyte of statements: "
-                            "give less at once");
-        else if (memchr(text.bytes, 0, text.n))
-                n = err_set(reterr, -EINVAL,
-                            "standard input has a NUL byte: give statements of SQL");
-        if (n < 0) {
-                str_done(&text);
-                return (int)n;
-        }
-        *ret = text.bytes;
-        return 0;
-}
-
 /* "python3 and 2 more processes ran for 1.66 s; 84,653 events, peak 4.3 MiB": as far as it is known. */
 static void add_facts(const struct sql_options *o, struct str *to) {
         struct query *q = o->trace.q;
@@ -181,7 +153,7 @@ static int answer_with(struct sql_words *w, struct sql_options *o, struct err *r
         int r;
 
         if ((!w->statement && !is_shell) || (w->statement && strcmp(w->statement, "-") == 0)) {
-                r = read_statements(&from_stdin, reterr);
+                r = statement_file_read(STDIN_FILENO, "standard input", &from_stdin, reterr);
                 if (r < 0)
                         return r;
                 w->statement = from_stdin;
@@ -192,7 +164,9 @@ static int answer_with(struct sql_words *w, struct sql_options *o, struct err *r
         session = (struct sql_session){.sql = s, .out = stdout, .form = w->form};
         if (is_shell) {
                 greet(w, o);
-                return sql_shell_run(&session, o->other.q != NULL, reterr);
+                r = sql_shell_run(&session, o->other.q != NULL, reterr);
+                sql_session_done(&session);
+                return r;
         }
         r = sql_session_run(&session, w->statement, reterr);
         w->is_interrupted = session.is_interrupted;

@@ -3,15 +3,19 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/fs.h"
 #include "base/macros.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "cli/near.h"
 #include "cli/sql_plan.h"
+#include "cli/statement_file.h"
 #include "show/style.h"
 #include "sql/recipe.h"
 
@@ -200,6 +204,74 @@ static int set_mode(struct sql_session *s, const char *rest, struct err *reterr)
         return 0;
 }
 
+static int set_flag(const char *name, const char *rest, bool *ret, struct err *reterr) {
+        if (strcmp(rest, "on") != 0 && strcmp(rest, "off") != 0)
+                return err_set(reterr, -EINVAL, "%s: '%.100s' is none: write on or off", name,
+                               rest);
+        *ret = strcmp(rest, "on") == 0;
+        return 0;
+}
+
+static int set_timer(struct sql_session *s, const char *rest, struct err *reterr) {
+        return set_flag(".timer", rest, &s->is_timed, reterr);
+}
+
+static int set_headers(struct sql_session *s, const char *rest, struct err *reterr) {
+        bool has_names = true;
+        int r = set_flag(".headers", rest, &has_names, reterr);
+
+        s->lacks_names = r >= 0 ? !has_names : s->lacks_names;
+        return r;
+}
+
+/* "'my file'" or as it stands. To be freed. */
+static char *file_name(const char *rest) {
+        size_t n = strlen(rest);
+        bool is_quoted = n > 1 && (rest[0] == '\'' || rest[0] == '"') && rest[n - 1] == rest[0];
+
+        return is_quoted ? strndup(rest + 1, n - 2) : strdup(rest);
+}
+
+/* Statements may come from anybody; files are named by whoever sits here. */
+static int check_file(const struct sql_session *s, const char *name, const char *rest,
+                      struct err *reterr) {
+        if (!s->is_shell || s->is_read_from_file)
+                return err_set(reterr, -EPERM, "%s is for the shell, typed by hand", name);
+        if (!rest[0])
+                return err_set(reterr, -EINVAL, "%s: no file given: write its name behind", name);
+        return 0;
+}
+
+static int set_once(struct sql_session *s, const char *rest, struct err *reterr) {
+        int r = check_file(s, ".once", rest, reterr);
+
+        if (r < 0)
+                return r;
+        free(s->once_path);
+        s->once_path = file_name(rest);
+        return 0;
+}
+
+static int read_file(struct sql_session *s, const char *rest, struct err *reterr) {
+        _cleanup_free_ char *path = NULL, *text = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r = check_file(s, ".read", rest, reterr);
+
+        if (r < 0)
+                return r;
+        path = file_name(rest);
+        fd = fs_open(path, O_RDONLY | O_CLOEXEC, 0);
+        if (fd < 0)
+                return err_set_errno(reterr, fd, ".read: cannot open '%.200s'", path);
+        r = statement_file_read(fd, path, &text, reterr);
+        if (r < 0)
+                return r;
+        s->is_read_from_file = true;
+        r = sql_session_run(s, text, reterr);
+        s->is_read_from_file = false;
+        return r;
+}
+
 static int quit(struct sql_session *s, const char *rest, struct err *reterr) {
         (void)rest, (void)reterr;
         s->is_over = true;
@@ -219,8 +291,14 @@ static const struct {
          list_recipes},
         {".explain", ".explain STATEMENT", "what would be read, and in which order", explain},
         {".mode", ".mode table|json|csv", "how answers are shown from now on", set_mode},
+        {".headers", ".headers on|off", "whether names of columns stand above an answer",
+         set_headers},
+        {".timer", ".timer on|off", "say how long each answer took", set_timer},
+        {".once", ".once FILE", "the next answer goes into a new file", set_once},
+        {".read", ".read FILE", "answer the statements of a file", read_file},
         {".help", ".help", "this list", help},
-        {".quit", ".quit", "end; so does Ctrl-D", quit},
+        {".quit", ".quit", "end; so do .exit and Ctrl-D", quit},
+        {".exit", ".exit", "end", quit},
 };
 
 static int help(struct sql_session *s, const char *rest, struct err *reterr) {

@@ -345,7 +345,7 @@ static void put_tall(struct grid *g, const struct grid_cell *cells) {
 
 void grid_flush(struct grid *g) {
         fit(g);
-        if (!g->is_begun && !g->is_tall)
+        if (!g->is_begun && !g->is_tall && !g->without_names)
                 put_names(g);
         g->is_begun = true;
         for (size_t i = 0; i + g->columns.n <= g->cells.n && g->columns.n; i += g->columns.n) {

@@ -39,6 +39,7 @@ struct grid_cell {
 struct grid {
         struct style s;
         bool is_terminal;
+        bool without_names;
         bool is_begun; /* the names are printed */
         bool is_tall;  /* each value on a line of its own: a row does not fit */
         size_t terminal_width;

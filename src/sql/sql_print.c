@@ -145,6 +145,7 @@ static int print_table(struct sql *s, struct sql_rows *rows, const struct sql_pr
         int r;
 
         grid_init(&g, p->out);
+        g.without_names = p->without_names;
         grid_names(&g, rows, p);
         r = first_row(rows, p, &says, reterr);
         if (r >= 0 && says.n) {
@@ -324,6 +325,17 @@ static void csv_value(FILE *out, bool is_terminal, const struct sql_value *v) {
         }
 }
 
+static void csv_names(const struct sql_rows *rows, const struct sql_print *p, bool is_terminal) {
+        for (size_t i = 0; i < sql_n_columns(rows); i++) {
+                if (!is_shown(p, rows, i))
+                        continue;
+                fputs(i ? "," : "", p->out);
+                csv_text(p->out, is_terminal, sql_column_name(rows, i),
+                         strlen(sql_column_name(rows, i)));
+        }
+        fputs("\r\n", p->out);
+}
+
 static int print_csv(struct sql *s, struct sql_rows *rows, const struct sql_print *p,
                      struct err *reterr) {
         size_t n_columns = sql_n_columns(rows);
@@ -335,14 +347,8 @@ static int print_csv(struct sql *s, struct sql_rows *rows, const struct sql_prin
                 return r;
         say_doubts(s, p, &said);
         before_output(p, p->out);
-        for (size_t i = 0; i < n_columns; i++) {
-                if (!is_shown(p, rows, i))
-                        continue;
-                fputs(i ? "," : "", p->out);
-                csv_text(p->out, is_terminal, sql_column_name(rows, i),
-                         strlen(sql_column_name(rows, i)));
-        }
-        fputs("\r\n", p->out);
+        if (!p->without_names)
+                csv_names(rows, p, is_terminal);
         for (; r > 0 && !ferror(p->out); r = sql_next(rows, reterr)) {
                 before_output(p, p->out);
                 for (size_t i = 0; i < n_columns; i++) {

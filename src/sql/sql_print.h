@@ -23,6 +23,7 @@ int sql_form_parse(const char *name, enum sql_form *ret);
 struct sql_print {
         FILE *out;
         enum sql_form form;
+        bool without_names; /* of columns, above a table and in CSV */
         const char *schema; /* of JSON; NULL: silt.sql/1 */
         FILE *words; /* what limits the answer (sql_doubts), a line, before it; NULL: nowhere */
         /* Called before anything is written to out or words, each time: a progress line may be in the way. NULL: nothing is. */

@@ -169,6 +169,38 @@ def test_shell(t):
         assert shell.end() == 0
 
 
+def test_dots_of_the_shell(t):
+    """.timer, .headers, .once, .read and .exit; a file that is read writes none."""
+    trace, answer, questions = record(t), t.path("answer.csv"), t.path("more questions.sql")
+    with open(questions, "w") as f:
+        f.write("SELECT 40 + 2 AS x;\n.once evil\nSELECT 43;\n")
+    with Terminal([t.silt.path, "sql", trace], 80, t.path("state")) as shell:
+        shell.wait_for("silt> ")
+        shell.type(".timer on\r", "silt> $")
+        shown = plain(shell.type("SELECT 41 AS x;\r", "silt> $"))
+        assert re.search(r"\n41\n1 row\n[0-9.]+ s, [0-9.]+ s of the processor\n", shown), shown
+        shell.type(".timer off\r", "silt> $")
+        shell.type(".headers off\r", "silt> $")
+        shown = plain(shell.type("SELECT 41 AS x;\r", "silt> $"))
+        assert "x;\n41\n1 row\nsilt> " in shown, shown
+        shell.type(".mode csv\r", "silt> $")
+        shell.type(f".once {answer}\r", "silt> $")
+        assert "no such column" in plain(shell.type("SELECT nothing_like_that FROM marks;\r", "silt> $")) and not os.path.exists(answer)
+        assert "5" not in plain(shell.type("SELECT 2 + 3 AS x;\r", "silt> $")).split("x;")[1]
+        shell.type(f".once {answer}\r", "silt> $")
+        assert "there already" in plain(shell.type("SELECT 6 AS x;\r", "silt> $"))
+        shown = plain(shell.type(f".read '{questions}'\r", "silt> $"))
+        assert "\n42\n" in shown and ".once is for the shell, typed by hand" in shown and "43" not in shown, shown
+        assert "write on or off" in plain(shell.type(".timer maybe\r", "silt> $"))
+        shell.type(".exit\r", "\n")
+        assert shell.end() == 0
+    with open(answer) as f:
+        assert f.read() == "5\n"
+    for command in (f".once {answer}", f".read {questions}"):
+        r = t.silt.command("sql", trace, command)
+        assert r.code == 2 and "for the shell" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
 def test_ctrl_c_stops_the_statement_and_not_the_shell(t):
     trace = record(t)
     with Terminal([t.silt.path, "sql", trace], 80, t.path("state")) as shell:
