@@ -18,7 +18,7 @@ CREATE TEMP TABLE allocations AS
     CAST(coalesce(r.time_ns, p.end_ns, (SELECT value FROM trace WHERE key = 'to_ns')) - e.time_ns AS INTEGER) AS lifetime_ns,
     r.time_ns AS freed_ns, r.thread AS freed_by,
     CAST(coalesce(r.thread = e.thread AND r.n <= (SELECT coalesce(min(a.n), 9e18) FROM asks a WHERE a.thread = e.thread AND a.n > e.rowid), 0) AS INTEGER) AS is_temporary,
-    CASE WHEN (SELECT value FROM trace WHERE key = 'sample_bytes') = 0 THEN CAST(e.op = 'realloc' AS INTEGER) END AS by_realloc, e.stands_for, e.address
+    CAST(CASE WHEN (SELECT value FROM trace WHERE key = 'sample_bytes') = 0 THEN e.op = 'realloc' END AS INTEGER) AS by_realloc, e.stands_for, e.address
   FROM events e LEFT JOIN releases r ON r.block = e.block AND r.process = e.process
   LEFT JOIN processes p ON p.id = e.process
   WHERE e.op <> 'free';
