@@ -57,9 +57,10 @@ static void add_visible(struct str *to, const char *text, size_t n_bytes) {
         }
 }
 
-void grid_name(struct grid *g, const char *name) {
+void grid_name(struct grid *g, const char *name, enum grid_kind kind) {
         struct grid_column *c = vec_add(&g->columns);
 
+        c->kind = kind;
         c->name_off = g->names.n;
         add_visible(&g->names, name, strlen(name));
         c->need = width_of(g->names.bytes + c->name_off, g->names.n - c->name_off);
@@ -150,15 +151,19 @@ void grid_text(struct grid *g, const char *text, size_t n_bytes) {
 
 /* ---- fitting ----------------------------------------------------------------------------------- */
 
-/* Cells of a row where no text takes more than `most`. */
+/* Of a column where no text takes more than `most`. */
+static size_t width_at(const struct grid_column *c, size_t most) {
+        if (!c->is_text || c->kind == GRID_COMMAND)
+                return c->need;
+        return MIN(c->need, c->kind == GRID_PROSE ? MAX(most, (size_t)GRID_LEAST_PROSE) : most);
+}
+
+/* Cells of a row then. */
 static size_t row_width(const struct grid *g, size_t most) {
         size_t sum = g->columns.n ? (g->columns.n - 1) * GAP : 0;
 
-        for (size_t i = 0; i < g->columns.n; i++) {
-                const struct grid_column *c = &g->columns.items[i];
-
-                sum += c->is_text ? MIN(c->need, most) : c->need;
-        }
+        for (size_t i = 0; i < g->columns.n; i++)
+                sum += width_at(&g->columns.items[i], most);
         return sum;
 }
 
@@ -193,7 +198,7 @@ static void fit(struct grid *g) {
         for (size_t i = 0; i < g->columns.n; i++) {
                 struct grid_column *c = &g->columns.items[i];
 
-                c->width = c->is_text ? MIN(c->need, most) : c->need;
+                c->width = width_at(c, most);
                 if (c->width < c->need && left) {
                         c->width++;
                         left--;
@@ -324,6 +329,17 @@ static void put_row(struct grid *g, const struct grid_cell *cells) {
         str_done(&part);
 }
 
+/* Behind what is in g->line, wrapped. */
+static void put_prose(struct grid *g, const struct grid_cell *c, size_t line, size_t begin) {
+        struct str text = {0};
+
+        add_cell_line(g, c, line, SIZE_MAX, &text);
+        fwrite(g->line.bytes, 1, g->line.n, g->s.out);
+        str_clear(&g->line);
+        style_wrap(&g->s, str_text(&text), begin);
+        str_done(&text);
+}
+
 static void put_tall(struct grid *g, const struct grid_cell *cells) {
         size_t names = 0, begin, room;
 
@@ -334,13 +350,21 @@ static void put_tall(struct grid *g, const struct grid_cell *cells) {
                                                            : GRID_LEAST_TEXT;
         str_addf(&g->line, "row %llu", (unsigned long long)g->n_rows_printed + 1);
         put_line(g, g->s.bold, g->s.plain);
-        for (size_t i = 0; i < g->columns.n; i++)
+        for (size_t i = 0; i < g->columns.n; i++) {
+                enum grid_kind kind = g->columns.items[i].kind;
+
                 for (size_t line = 0, n = n_lines(g, &cells[i]); line < n; line++) {
                         str_pad(&g->line, ' ', TALL_INDENT);
                         add_padded(g, line ? "" : name_of(g, i), names + GAP, false, false);
-                        add_cell_line(g, &cells[i], line, room, &g->line);
+                        if (kind == GRID_PROSE) {
+                                put_prose(g, &cells[i], line, begin);
+                                continue;
+                        }
+                        add_cell_line(g, &cells[i], line, kind == GRID_COMMAND ? SIZE_MAX : room,
+                                      &g->line);
                         put_line(g, "", "");
                 }
+        }
 }
 
 void grid_flush(struct grid *g) {

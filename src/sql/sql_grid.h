@@ -2,7 +2,7 @@
 /* A table of text whose rows come one by one: as wide as they need to be, and on a terminal no wider than that.
  *
  *   grid_init(&g, stdout, n_columns);
- *   grid_name(&g, "function") …;                  // each column
+ *   grid_name(&g, "function", GRID_CUT) …;                  // each column
  *   grid_text(&g, "main", 4) …;                   // each cell, in the order of the columns
  *   if (grid_is_full(&g)) grid_flush(&g);
  *   grid_flush(&g);                                // also prints the names where there was no row
@@ -20,13 +20,26 @@
 #include "base/vec.h"
 #include "show/style.h"
 
-enum { GRID_BATCH_ROWS = 1000, GRID_BATCH_BYTES = 4 << 20, GRID_LEAST_TEXT = 12 };
+/* How a text that is too wide for a terminal is shown, where each value has a line of its own. */
+enum grid_kind {
+        GRID_CUT,
+        GRID_COMMAND, /* whole in one line, however long: somebody is to copy it; cut nowhere */
+        GRID_PROSE,   /* in several lines */
+};
+
+enum {
+        GRID_LEAST_PROSE = 40,
+        GRID_BATCH_ROWS = 1000,
+        GRID_BATCH_BYTES = 4 << 20,
+        GRID_LEAST_TEXT = 12
+};
 
 struct grid_column {
         size_t name_off; /* in names, with a NUL behind */
         size_t need;     /* cells of its name and widest value so far */
         size_t width;    /* that it gets */
-        bool is_text;    /* holds a value that is no figure */
+        enum grid_kind kind;
+        bool is_text; /* holds a value that is no figure */
         bool has_value;
 };
 
@@ -51,7 +64,7 @@ struct grid {
 
 void grid_init(struct grid *g, FILE *out);
 void grid_done(struct grid *g);
-void grid_name(struct grid *g, const char *name);
+void grid_name(struct grid *g, const char *name, enum grid_kind kind);
 void grid_number(struct grid *g, const char *text);
 void grid_text(struct grid *g, const char *text, size_t n_bytes); /* "": an empty cell */
 void grid_null(struct grid *g, const char *text); /* stands where the column's values do */

@@ -119,6 +119,14 @@ static void grid_value(struct grid *g, const struct sql_value *v) {
         }
 }
 
+/* Of findings: what was found, and the command that shows more. */
+static enum grid_kind kind_of(const char *column) {
+        if (strcmp(column, "next") == 0)
+                return GRID_COMMAND;
+        return strcmp(column, "finding") == 0 || strcmp(column, "text") == 0 ? GRID_PROSE
+                                                                             : GRID_CUT;
+}
+
 /* Of a recipe without the units, which its values have. */
 static void grid_names(struct grid *g, const struct sql_rows *rows, const struct sql_print *p) {
         for (size_t i = 0; i < sql_n_columns(rows); i++) {
@@ -130,7 +138,7 @@ static void grid_names(struct grid *g, const struct sql_rows *rows, const struct
                         recipe_add_heading(&name, sql_column_name(rows, i));
                 else
                         str_add(&name, sql_column_name(rows, i));
-                grid_name(g, str_text(&name));
+                grid_name(g, str_text(&name), kind_of(sql_column_name(rows, i)));
                 str_done(&name);
         }
 }

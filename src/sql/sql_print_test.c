@@ -229,6 +229,24 @@ static void test_tall(void **state) {
         assert_null(strstr(printed(statement, SQL_FORM_TABLE), "row 1"));
 }
 
+/* A command is to be copied, and what was found to be read: neither is cut. */
+static void test_findings(void **state) {
+        const char *statement =
+                "SELECT 'note' AS severity, 'one two three four five six seven eight nine ten eleven' AS finding, "
+                "'silt report a.silt --callers ' || printf('%.40c', 'f') AS next";
+
+        (void)state;
+        assert_string_equal(
+                shown(statement, 50),
+                "row 1\n"
+                "  severity  note\n"
+                "  finding   one two three four five six seven eight nine ten\n"
+                "            eleven\n"
+                "  next      silt report a.silt --callers ffffffffffffffffffffffffffffffffffffffff\n"
+                "1 row\n");
+        assert_null(strstr(shown(statement, 200), "row 1\n "));
+}
+
 /* Rows beyond the first batch are all there, and in line. */
 static void test_many_rows(void **state) {
         const char *text;
@@ -343,12 +361,13 @@ static void test_forms(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_table),     cmocka_unit_test(test_figures),
-                cmocka_unit_test(test_lines),     cmocka_unit_test(test_hostile),
-                cmocka_unit_test(test_widths),    cmocka_unit_test(test_tall),
-                cmocka_unit_test(test_many_rows), cmocka_unit_test(test_json),
-                cmocka_unit_test(test_csv),       cmocka_unit_test(test_failure),
-                cmocka_unit_test(test_stopped),   cmocka_unit_test(test_forms),
+                cmocka_unit_test(test_table),   cmocka_unit_test(test_figures),
+                cmocka_unit_test(test_lines),   cmocka_unit_test(test_hostile),
+                cmocka_unit_test(test_widths),  cmocka_unit_test(test_findings),
+                cmocka_unit_test(test_tall),    cmocka_unit_test(test_many_rows),
+                cmocka_unit_test(test_json),    cmocka_unit_test(test_csv),
+                cmocka_unit_test(test_failure), cmocka_unit_test(test_stopped),
+                cmocka_unit_test(test_forms),
         };
 
         return cmocka_run_group_tests(tests, begin, end);
