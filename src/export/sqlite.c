@@ -140,6 +140,7 @@ static void put_trace(struct tables *t, const struct query_answer *a) {
         PUT_ROW(t, TEXT("to_ns"), INT(MIN(a->scope.to_ns, v->end_ns)));
         PUT_ROW(t, TEXT("unit"), TEXT(query_unit_name(t->job->q)));
         PUT_ROW(t, TEXT("sample_bytes"), INT(query_estimate_bytes(t->job->q)));
+        PUT_ROW(t, TEXT("has_blocks"), INT(!(v->meta.flags & TRACE_IS_TOTALS)));
         end_table(t);
         str_done(&command);
 }

@@ -111,8 +111,8 @@ int space_check_detail(struct sql_space *s, uint64_t from_ns, uint64_t until_ns,
 
         if (s->view->meta.flags & TRACE_IS_TOTALS)
                 return err_set(reterr, -ENODATA,
-                               "%s has sums by call path and no single allocations: ask 'sites' or "
-                               "'window' instead",
+                               "%s has sums by call path and no single allocations: the tables "
+                               "'sites' and 'window' of silt sql have those",
                                s->trace.path);
         if (from_ns >= known_ns)
                 return 0;
@@ -120,7 +120,7 @@ int space_check_detail(struct sql_space *s, uint64_t from_ns, uint64_t until_ns,
                 return err_set(
                         reterr, -ENODATA,
                         "%s has single allocations from %.6g s on, older ones were dropped to "
-                        "keep the file small: ask about later, or 'sites' or 'window'",
+                        "keep the file small: ask about later, or the tables 'sites' and 'window' of silt sql",
                         s->trace.path, (double)known_ns / 1e9);
         s->lacks_detail = true;
         return 0;

@@ -34,6 +34,7 @@ enum fact {
         FACT_TO,
         FACT_UNIT,
         FACT_SAMPLE_BYTES,
+        FACT_HAS_BLOCKS,
         FACT_N,
 };
 
@@ -45,6 +46,7 @@ static const char *const fact_keys[FACT_N] = {
         [FACT_TO] = "to_ns",
         [FACT_UNIT] = "unit",
         [FACT_SAMPLE_BYTES] = "sample_bytes",
+        [FACT_HAS_BLOCKS] = "has_blocks",
 };
 
 static double n_facts(struct sql_space *space) {
@@ -86,6 +88,7 @@ static void put_fact(const struct sql_space *s, enum fact fact, sqlite3_context 
         case FACT_SAMPLE_BYTES:
                 sqlite3_result_int64(to, (int64_t)query_estimate_bytes(s->trace.q));
                 break;
+        case FACT_HAS_BLOCKS: sqlite3_result_int(to, !(v->meta.flags & TRACE_IS_TOTALS)); break;
         case FACT_N: break;
         }
 }

@@ -239,6 +239,11 @@ def test_unknown_is_not_nothing(t):
     got = ask(t, trace, "growing")[1]
     assert got["says"] == "keep grew most since 0s: by 1000 B.", got["says"]
     assert "after" not in ask(t, trace, "marks")[1]["says"]
+    rows, got = ask(t, trace, "peak")
+    assert got["says"] == "keep held most: 1000 B." and rows == [
+        {"function": "keep", "held_bytes": 1000, "blocks": None, "never_freed_bytes": None, "oldest_ns": None}], (got["says"], rows)
+    assert "does not tell what was live at that moment" in refused(t, trace, "peak", "--at", "5ms")
+    assert "the tables 'sites' and 'window' of silt sql" in refused(t, trace, "old")
     sampled = shop(t, "sampled.silt", ["--sample", "4K"])
     assert "one of samples" in refused(t, sampled, "regrowth")
 
