@@ -50,7 +50,7 @@ static const struct pprof_type {
 static const struct pprof_type weight_types[TRACE_N_UNITS] = {
         [TRACE_UNIT_BYTES] = {PPROF_ALLOC_BYTES, "alloc_space", "bytes"},
         [TRACE_UNIT_SAMPLES] = {PPROF_ALLOC_BYTES, "samples", "count"},
-        [TRACE_UNIT_NS] = {PPROF_ALLOC_BYTES, "cpu", "nanoseconds"},
+        [TRACE_UNIT_NS] = {PPROF_ALLOC_BYTES, "time", "nanoseconds"}, /* running or waiting */
         [TRACE_UNIT_OTHER] = {PPROF_ALLOC_BYTES, "weight", "count"},
 };
 
@@ -366,6 +366,8 @@ static void choose_types(struct pprof *p) {
                 return;
         }
         if (m->unit != TRACE_UNIT_BYTES && m->unit < TRACE_N_UNITS) {
+                if (m->flags & TRACE_COUNTS_SAMPLES)
+                        p->types[p->n_types++] = time_types[PPROF_N_ALLOCS];
                 p->types[p->n_types++] = weight_types[m->unit];
                 return;
         }
@@ -385,6 +387,8 @@ static void put_head(struct pprof *p, const struct query_answer *a) {
                 period = PPROF__VALUE_TYPE__INIT;
         uint64_t to_ns = MIN(a->scope.to_ns, query_run_end_ns(p->job->q, a->scope.process));
         uint64_t sample_bytes = query_estimate_bytes(p->job->q);
+        bool has_samples = a->scope.of_time || a->totals.counts_samples;
+        bool is_memory = !a->scope.of_time && p->view->meta.unit == TRACE_UNIT_BYTES;
         const char *first = p->job->metric == QUERY_ALLOCATED && p->job->request->has_metric
                                     ? "alloc_space"
                             : p->job->metric == QUERY_COUNT && p->job->request->has_metric
@@ -397,12 +401,15 @@ static void put_head(struct pprof *p, const struct query_answer *a) {
                 types[i].unit = text_table_number(&p->texts, p->types[i].unit);
                 list[i] = &types[i];
         }
-        if (a->scope.of_time) {
-                sample_bytes = a->totals.n_allocs ? a->totals.alloc_bytes / a->totals.n_allocs : 0;
+        if (a->scope.of_time)
                 first = a->scope.of_time == QUERY_BLOCKED_TIME ? "blocked" : "cpu";
-        }
-        period.type = text_table_number(&p->texts, a->scope.of_time ? first : "space");
-        period.unit = text_table_number(&p->texts, a->scope.of_time ? "nanoseconds" : "bytes");
+        if (!is_memory)
+                sample_bytes = has_samples && a->totals.n_allocs
+                                       ? a->totals.alloc_bytes / a->totals.n_allocs
+                                       : 0;
+        period.type = text_table_number(&p->texts, is_memory ? "space" : first);
+        period.unit =
+                text_table_number(&p->texts, is_memory ? "bytes" : p->types[p->n_types - 1].unit);
         part.sample_type = list;
         part.n_sample_type = p->n_types;
         part.period_type = &period;

@@ -170,6 +170,7 @@ static uint32_t flags_of(const struct import_begin *b) {
                 return 0;
         return TRACE_IS_TOTALS | (b->has_no_time ? TRACE_LACKS_TIME : 0) |
                (b->has_no_blocks ? TRACE_LACKS_BLOCKS : 0) |
+               (b->counts_samples ? TRACE_COUNTS_SAMPLES : 0) |
                (b->has_no_traffic ? TRACE_LACKS_TRAFFIC : 0) |
                (b->has_no_peak || b->has_no_live ? TRACE_LACKS_PEAK : 0) |
                (b->has_no_live ? TRACE_LACKS_LIVE : 0);

@@ -31,6 +31,7 @@ struct import_begin {
         uint64_t
                 sample_bytes; /* of totals: they are estimates from samples, one in so many bytes; up to 1: counted */
         enum trace_unit unit; /* another one than bytes takes has_no_blocks */
+        bool counts_samples;  /* of another unit: allocations are samples, all of which are known */
         const char *command;  /* words between blanks; NULL or "": unknown */
         uint32_t pid;         /* 0: unknown */
         uint64_t started_unix_ns;

@@ -442,10 +442,12 @@ static int put_path(struct pprof_in *p, const struct pprof_path *path,
         if (p->v.lacks_blocks && p->v.place_of[PPROF_LIVE_BYTES] >= 0)
                 return import_trace_live(p->trace, path->stack, v[PPROF_LIVE_BYTES] > 0,
                                          v[PPROF_LIVE_BYTES]);
-        if (p->v.lacks_blocks)
+        if (p->v.lacks_blocks) { /* a sum has at least one */
+                uint64_t n = MAX(v[PPROF_N_ALLOCS], (uint64_t)(v[PPROF_ALLOC_BYTES] > 0));
+
                 return import_trace_total(p->trace, path->stack,
-                                          &(struct import_total){v[PPROF_ALLOC_BYTES] > 0,
-                                                                 v[PPROF_ALLOC_BYTES], 0, 0});
+                                          &(struct import_total){n, v[PPROF_ALLOC_BYTES], 0, 0});
+        }
         if (!pprof_values_has_allocs(&p->v)) {
                 misfits->n_bytes_alone += v[PPROF_LIVE_BYTES] && !v[PPROF_N_LIVE];
                 return import_trace_live(p->trace, path->stack,
@@ -573,6 +575,7 @@ static int read_parts(struct pprof_in *p) {
                                                       .has_no_traffic =
                                                               p->v.place_of[PPROF_ALLOC_BYTES] < 0,
                                                       .unit = p->v.unit,
+                                                      .counts_samples = p->v.counts_samples,
                                                       .command = command_of(p),
                                                       .started_unix_ns = started_unix_ns(p)},
                                p->err);

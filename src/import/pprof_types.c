@@ -126,6 +126,15 @@ static void drop_half(struct pprof_values *v, enum pprof_value blocks, enum ppro
                 v->place_of[blocks] = v->place_of[bytes] = -1;
 }
 
+/* A type of "count" in front of another one is how many samples that is made of: samples and cpu, contentions and delay. */
+static bool has_samples(const struct pprof_type *types, size_t place) {
+        uint64_t scale;
+
+        return place > 0 && strcmp(types[place - 1].unit, "count") == 0 &&
+               value_of(&types[place - 1]) == N_PPROF_VALUES &&
+               unit_of(types[place].unit, &scale) == TRACE_UNIT_NS;
+}
+
 /* Profiles of other things, or of bytes without blocks. */
 static void take_one(struct pprof_values *v, const struct pprof_type *types, size_t place) {
         enum pprof_value value = value_of(&types[place]);
@@ -136,6 +145,9 @@ static void take_one(struct pprof_values *v, const struct pprof_type *types, siz
         take_none(v);
         take(v, v->is_weight ? PPROF_ALLOC_BYTES : value, types, place);
         v->unit = unit_of(types[place].unit, &scale);
+        v->counts_samples = v->is_weight && has_samples(types, place);
+        if (v->counts_samples)
+                take(v, PPROF_N_ALLOCS, types, place - 1);
         if (v->unit == TRACE_UNIT_OTHER && strcmp(types[place].name, "samples") == 0)
                 v->unit = TRACE_UNIT_SAMPLES;
 }

@@ -25,8 +25,9 @@ struct pprof_values {
         int place_of[N_PPROF_VALUES];      /* in a sample; -1: it has none */
         uint64_t scale_of[N_PPROF_VALUES]; /* bytes or ns in one of the file's unit */
         enum trace_unit unit;
-        bool lacks_blocks; /* one sum alone */
-        bool is_weight;    /* not of memory that silt knows */
+        bool lacks_blocks;   /* one sum alone */
+        bool is_weight;      /* not of memory that silt knows */
+        bool counts_samples; /* the weight's are in the place of PPROF_N_ALLOCS */
 };
 
 /* wanted: the user's choice, refused if it is not there; by_default: the file's own, for which another is taken. Either may be "". */

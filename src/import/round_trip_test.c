@@ -77,7 +77,7 @@ struct carried {
 };
 
 struct rule {
-        char format[40], by[40]; /* by: "" the format's own choice */
+        char format[40], by[40], sample_type[40]; /* "" the format's own choice */
         struct carried carried[N_WORDS];
         size_t n_carried;
 };
@@ -128,12 +128,17 @@ static void read_cell(struct rule *r, char *cell, struct carried like) {
 
 static void read_row(char *row) {
         struct rule *r = &rules[n_rules];
-        char *by, *cells[5] = {0};
+        char *by, *type, *cells[5] = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(cells); i++)
                 if (!(cells[i] = strsep(&row, "|")))
                         fail_msg("a row of the table has fewer than four cells");
         cells[1] = trim(cells[1]);
+        type = strstr(cells[1], "`--sample-type ");
+        if (type) {
+                type = trim(type + strlen("`--sample-type "));
+                snprintf(r->sample_type, sizeof(r->sample_type), "%s", type);
+        }
         cells[1][strcspn(cells[1], "`")] = '\0'; /* "`pprof`, of time" */
         by = strstr(cells[1], " --by ");
         if (by) {
@@ -485,13 +490,14 @@ static void export_as(const char *format, const char *by) {
         request_done(&request);
 }
 
-static void import_back(const char *format) {
+static void import_back(const struct rule *r) {
+        const struct import_options o = {.sample_type = r->sample_type[0] ? r->sample_type : NULL};
         const char *const paths[] = {there};
         struct err err = {0};
         FILE *out = fopen(back, "w+e");
 
         assert_non_null(out);
-        must(import_files(paths, 1, NULL, fileno(out), NULL, &err), format, &err);
+        must(import_files(paths, 1, &o, fileno(out), NULL, &err), r->format, &err);
         fclose(out);
 }
 
@@ -521,7 +527,7 @@ static void test_formats_carry_what_the_table_says(void **state) {
                         if (is_of_time(r) != of_time)
                                 continue;
                         export_as(r->format, r->by);
-                        import_back(r->format);
+                        import_back(r);
                         before = figures_of(trace, r, false, n_threads);
                         after = figures_of(back, r, true, n_threads);
                         compare_lines(r, seed, before, after);

@@ -47,7 +47,7 @@ int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker *
         struct trace_maker *m;
 
         if (flags & TRACE_IS_TOTALS
-                    ? flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY)
+                    ? flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY | TRACE_COUNTS_SAMPLES)
                     : flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
                 return -EINVAL;
         m = calloc(1, sizeof(*m));

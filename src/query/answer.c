@@ -61,6 +61,7 @@ static bool is_gone(const struct asking *k, uint32_t process) {
 static void tell_lacks(const struct query *q, struct query_totals *t) {
         t->lacks_events = query_lacks_events(q);
         t->lacks_blocks = query_lacks_blocks(q);
+        t->counts_samples = query_counts_samples(q);
         t->lacks_time = query_lacks_time(q);
         t->lacks_traffic = query_lacks_traffic(q);
         t->lacks_peak = query_lacks_peak(q);
@@ -324,6 +325,7 @@ static void drop_idle_sites(struct asking *k) {
 
                 s->f.lacks_events = query_lacks_events(k->q);
                 s->f.lacks_blocks = query_lacks_blocks(k->q);
+                s->f.counts_samples = query_counts_samples(k->q);
                 s->f.lacks_traffic = query_lacks_traffic(k->q);
                 s->f.lacks_live = query_lacks_live(k->q);
                 if (!query_figures_are_idle(&s->f))
@@ -345,15 +347,9 @@ static void clear_totals(const struct asking *k, struct query_totals *t) {
                 .runtime_bytes = t->runtime_bytes,
                 .blocked_ns = t->blocked_ns,
                 .n_threads = t->n_threads,
-                .lacks_events = t->lacks_events,
-                .lacks_blocks = t->lacks_blocks,
-                .lacks_time = t->lacks_time,
-                .lacks_traffic = t->lacks_traffic,
-                .lacks_peak = t->lacks_peak,
-                .lacks_live = t->lacks_live,
-                .lacks_threads = t->lacks_threads,
                 .lacks_reallocs = t->lacks_reallocs,
         };
+        tell_lacks(k->q, t);
 }
 
 static void add_figures(struct query_totals *t, const struct query_figures *f) {

@@ -36,6 +36,7 @@ void query_figures_add(struct query_figures *to, const struct query_figures *f) 
         to->lacks_blocks |= f->lacks_blocks;
         to->lacks_traffic |= f->lacks_traffic;
         to->lacks_live |= f->lacks_live;
+        to->counts_samples |= f->counts_samples;
 }
 
 void query_figures_lower_peak(struct query_figures *f, const struct query_answer *a) {

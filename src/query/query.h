@@ -270,6 +270,7 @@ struct query_totals {
         bool lacks_peak; /* of one moment: what was live at the peak is unknown, peak_bytes are that moment's */
         bool lacks_live; /* what was freed, and so what was live, is unknown: only what was allocated is; lacks_peak too */
         bool lacks_time; /* moments are numbered: peak_ns is n seconds for the n-th */
+        bool counts_samples; /* of another unit than bytes: n_allocs are samples, which lacks_blocks is not about */
         /* Recordings of samples: allocations, frees, reallocations and bytes allocated are counted and not estimated */
         bool is_tallied;
         uint64_t n_allocs_est, alloc_bytes_est; /* then: what their call paths add up to */
@@ -297,7 +298,8 @@ struct query_figures {
         int64_t aged_bytes; /* query/ages.h; else 0, both */
         double aged_byte_s;
         bool lacks_events; /* of a recording of totals: temporary ones and reallocations are unknown, and 0 */
-        bool lacks_blocks, lacks_traffic, lacks_live; /* as in struct query_totals */
+        bool lacks_blocks, lacks_traffic, lacks_live,
+                counts_samples; /* as in struct query_totals */
 };
 
 /* The standard error of a metric of a recording of samples; 0: it is exact. */

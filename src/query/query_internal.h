@@ -105,6 +105,10 @@ static inline bool query_lacks_traffic(const struct query *q) {
         return q->view->meta.flags & TRACE_LACKS_TRAFFIC;
 }
 
+static inline bool query_counts_samples(const struct query *q) {
+        return q->view->meta.flags & TRACE_COUNTS_SAMPLES;
+}
+
 static inline bool query_lacks_peak(const struct query *q) {
         return q->view->meta.flags & TRACE_LACKS_PEAK;
 }

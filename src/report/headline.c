@@ -456,8 +456,12 @@ static void add_sums(const struct report *r, struct str *to) {
         struct unit_text a, b;
 
         if (unit_weights() != UNIT_BYTES) {
-                str_addf(to, ": %s in %s call path%s.", unit_weight(&a, t->alloc_bytes),
+                str_addf(to, ": %s in %s call path%s", unit_weight(&a, t->alloc_bytes),
                          unit_count(&b, t->n_sites), plural(t->n_sites));
+                if (t->counts_samples)
+                        str_addf(to, ", %s sample%s", unit_count(&b, t->n_allocs),
+                                 plural(t->n_allocs));
+                str_add(to, ".");
                 return;
         }
         if (t->lacks_live) {

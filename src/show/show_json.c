@@ -108,6 +108,8 @@ void show_put_figures(struct json *j, const char *key, const struct query_figure
                 memcpy(no_memory.var, f->var, sizeof(f->var));
                 f = &no_memory;
         }
+        if (f->counts_samples)
+                json_put_uint(j, "samples", f->n_allocs);
         has_live_blocks = !f->lacks_blocks && !f->lacks_live;
         put_known(j, "allocations", f->n_allocs, !f->lacks_blocks && !f->lacks_traffic);
         put_known(j, "bytes_allocated", f->alloc_bytes,
@@ -217,6 +219,8 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
         put_known(j, "peak_rss_bytes", t->peak_rss_bytes, is_told);
         put_known(j, "lost_events", t->n_lost, is_told);
         put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);
+        if (t->counts_samples)
+                json_put_uint(j, "samples", t->n_allocs);
         json_put_uint(j, "sites", t->n_sites);
         put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told);
         if (q)

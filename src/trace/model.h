@@ -58,6 +58,8 @@ enum trace_flags {
         TRACE_LACKS_LIVE = 1u << 8,
         TRACE_LACKS_ANY = TRACE_LACKS_TIME | TRACE_LACKS_BLOCKS | TRACE_LACKS_TRAFFIC |
                           TRACE_LACKS_PEAK | TRACE_LACKS_LIVE,
+        /* Of another unit than bytes: numbers of allocations are those of the samples that the figures are made of. */
+        TRACE_COUNTS_SAMPLES = 1u << 9,
 };
 
 /* What stands where bytes stand, in all figures of the trace. Another one than bytes only with TRACE_LACKS_BLOCKS. Numbers stand in
@@ -76,8 +78,10 @@ static inline bool trace_flags_are_valid(uint32_t flags, uint32_t unit) {
             (flags & (TRACE_LACKS_PEAK | TRACE_LACKS_TRAFFIC)) != TRACE_LACKS_PEAK)
                 return false;
         if (flags & TRACE_IS_TOTALS)
-                return !(flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY)) &&
+                return !(flags &
+                         ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY | TRACE_COUNTS_SAMPLES)) &&
                        unit < TRACE_N_UNITS &&
+                       (unit != TRACE_UNIT_BYTES || !(flags & TRACE_COUNTS_SAMPLES)) &&
                        (unit == TRACE_UNIT_BYTES || flags & TRACE_LACKS_BLOCKS);
         return !(flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED)) &&
                unit == TRACE_UNIT_BYTES;

@@ -149,10 +149,18 @@ def test_profiles_are_in_the_order_they_were_taken(t):
     assert r.code == 2 and "b.pb' was taken before the file before it" in r.errors and r.errors.count("\n") == 1, r.errors
 
 
-def test_cpu_time(t):
-    path = written(t, profile([(2, 20000000)], types=(("samples", "count"), ("cpu", "nanoseconds"))))
-    r = t.silt.command("report", path)
-    assert r.code == 0 and b"20 ms" in r.stdout, r.stdout
+def test_samples_and_their_time_are_kept_together(t):
+    types = (("samples", "count"), ("cpu", "nanoseconds"))
+    path = written(t, profile([(2, 20000000), (3, 22000000)], types=types))
+    for _ in range(2):
+        r = t.silt.command("report", path)
+        assert r.code == 0 and "42 ms in 1 call path, 5 samples." in r.text and "It also has" not in r.text, r.text
+        got = parse(t.silt.command("report", "--json", path).stdout)
+        assert got["totals"]["samples"] == 5 and got["totals"]["allocations"] is None, got["totals"]
+        r = t.silt.command("export", path, "--format", "pprof", "-f", "-o", t.path("again.pb.gz"))
+        assert r.code == 0, r.errors
+        path = t.path("again.pb.gz")
+        assert raw(path)[0] == {"samples": 5, "time": 42000000}, raw(path)[0]
 
 
 def test_units_are_scaled(t):
