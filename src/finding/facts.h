@@ -44,6 +44,7 @@ struct facts {
         double begin_s;      /* of the window, in the recording */
         double mapped_bytes; /* beside blocks: at most so much of what it mapped was resident */
         struct map row_of_stack;
+        bool has_losses;  /* memcheck has told them */
         bool *is_claimed; /* rows that a finding tells about already */
         bool *is_collected; /* rows of a garbage collector's heap: their size and pace are its choice */
         double reserve_end_bytes,

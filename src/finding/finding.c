@@ -165,6 +165,8 @@ static void apply_rules(struct facts *f, struct askers *askers, struct findings 
         find_heaps(f);
         if (has_times)
                 find_and_pass_on(f, askers, find_growing);
+        if (!f->source->is_windowed)
+                find_and_pass_on(f, askers, find_losses);
         left = left_new(f, askers);
         if (has_times) {
                 find_leaks(left);

@@ -618,9 +618,10 @@ struct finding_left find_left(struct left *l) {
                     f->totals->lacks_events ? "" : say_split(l),
                     unit_bytes(&most, unit_nearest(end_bytes(largest))),
                     place_name(f, &frame, is_task),
-                    f->totals->lacks_events ? " Totals do not show whether it leaks."
-                    : is_undecided(l)       ? say_undecided(l)
-                                            : "");
+                    f->has_losses             ? " Memcheck does not call it definitely lost."
+                    : f->totals->lacks_events ? " Totals do not show whether it leaks."
+                    : is_undecided(l)         ? say_undecided(l)
+                                              : "");
         x->is_open = is_undecided(l);
         x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);

@@ -11,6 +11,7 @@
 /* Heaps of garbage collectors and the C++ library's reserve: their rows are claimed before anybody looks at them. */
 void find_heaps(struct facts *f);
 void find_growing(struct facts *f, const struct askers *askers);
+void find_losses(struct facts *f, const struct askers *askers); /* as memcheck tells them */
 /* What is left at the end, judged once: behind growing. */
 struct left;
 struct left *left_new(struct facts *f, const struct askers *askers);

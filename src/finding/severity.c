@@ -112,7 +112,7 @@ static bool goes_on_for_long(const struct finding *x) {
 bool finding_matters(const struct finding *x, double whole_bytes) {
         double bytes = (double)x->bytes;
 
-        if (x->is_note || x->is_time || bytes >= MATTERS_SHARE * whole_bytes)
+        if (x->is_note || x->is_time || x->is_certain || bytes >= MATTERS_SHARE * whole_bytes)
                 return true;
         if (IS_ONE_OF(x, "growing", "leak"))
                 return bytes >= MATTERS_LOST_SHARE * whole_bytes || goes_on_for_long(x);

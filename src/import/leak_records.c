@@ -165,29 +165,19 @@ static int put_rest(const struct leak_records *l, uint64_t n_told, uint64_t told
 /* Without a summary a kind that has no record is unknown: memcheck shows only those it was asked for. */
 static void tell_kinds(const struct leak_records *l, struct import_trace *t, uint64_t told_bytes) {
         struct leak_sum records[LEAK_N_KINDS] = {0};
-        const struct leak_sum *sums = l->has_kinds ? l->kinds : records;
-        struct unit_text a, b;
+        struct unit_text a;
         struct str text = {0};
-        size_t n = 0;
 
         for (size_t i = 0; i < l->list.n; i++) {
                 records[l->list.items[i].kind].n_blocks += l->list.items[i].n_blocks;
                 records[l->list.items[i].kind].n_bytes += l->list.items[i].n_bytes;
         }
-        str_addf(&text, "Memcheck's %s:", l->has_kinds ? "leak summary" : "loss records");
-        for (int k = 0; k < LEAK_N_KINDS; k++)
-                if (l->has_kinds || sums[k].n_blocks)
-                        str_addf(&text, "%s %s %s bytes in %s block%s", n++ ? "," : "",
-                                 kind_words[k], unit_count(&a, sums[k].n_bytes),
-                                 unit_count(&b, sums[k].n_blocks), unit_s(sums[k].n_blocks));
         for (int k = 0; k < LEAK_N_KINDS && l->has_kinds; k++)
                 put_loss(t,
                          &(struct trace_loss){.is_sum = true,
-                                              .bytes = sums[k].n_bytes,
-                                              .blocks = sums[k].n_blocks},
+                                              .bytes = l->kinds[k].n_bytes,
+                                              .blocks = l->kinds[k].n_blocks},
                          (enum leak_kind)k);
-        if (n)
-                import_trace_note(t, 0, str_text(&text));
         if (!l->has_summary && !records[LEAK_REACHABLE].n_blocks)
                 import_trace_limit(
                         t,
