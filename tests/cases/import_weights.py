@@ -132,6 +132,27 @@ def test_folded_stacks_add_up(t):
         assert "1,300 units in total" in f.read()
 
 
+def test_folded_weights_may_have_decimals(t):
+    """They are read as fine as the finest of them; of large ones what fits."""
+    def total(text):
+        path = t.path("decimals.folded")
+        with open(path, "w") as f:
+            f.write(text)
+        r = t.silt.command("report", path)
+        assert r.code == 0, r.errors
+        return " ".join(r.text.split())
+    words = total("main;b 2\nmain;a 10.50\nmain;c 0.25\n")
+    assert "1,275 units in 3 call paths" in words and "Its weights have decimals: figures are 100 times as large" in words, words
+    assert "12 units in 2 call paths" in total("main;b 2\nmain;a 10.0\n")
+    words = total("main;a 1000000000000.123456789123\n")
+    assert "figures are 100,000 times as large" in words and "100,000,000,000,012,345 units" in words, words
+    for text in ("main 1.5.2\n", "main 1e5\n", "main 2\nmain 1.x\n"):
+        with open(t.path("odd.folded"), "w") as f:
+            f.write(text)
+        r = t.silt.command("report", t.path("odd.folded"))
+        assert r.code == 2 and r.errors.count("\n") == 1, r.errors
+
+
 def test_cpu_profile_is_as_google_pprof_tells_it(t):
     program = build(t, "busy", BUSY, "-Wl,--no-as-needed", "-lprofiler")
     path = t.path("cpu.prof")
