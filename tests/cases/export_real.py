@@ -9,8 +9,9 @@ import re
 import shutil
 import sqlite3
 
-from cases.export_tables import raw
+from cases.export_tables import in_npm, raw
 from cases.export_viewers import JSON, SQL, dh_view, export, heaptrack_sum, run
+from harness.firefox_reader import FirefoxReader
 
 CC = """
 #include <map>
@@ -96,9 +97,25 @@ def by_jeprof(t, trace, options):
     return [ask("alloc_objects"), ask("alloc_space"), None, None, None, ask("inuse_space"), ask("inuse_objects")]
 
 
-def by_pprof(t, trace, options):
-    sums = raw(export(t, trace, "pprof", *options))[0]
+def of_pprof(sums):
     return [sums["alloc_objects"], sums["alloc_space"], None, None, None, sums["inuse_space"], sums["inuse_objects"]]
+
+
+def by_pprof(t, trace, options):
+    return of_pprof(raw(export(t, trace, "pprof", *options))[0])
+
+
+def by_npm(t, trace, options):
+    return of_pprof(in_npm(t, export(t, trace, "pprof", *options)))
+
+
+def by_firefox(t, trace, options):
+    """What its command line says of each function itself, added up."""
+    with FirefoxReader(t, export(t, trace, "firefox", *options)) as reader:
+        def ask(what):
+            reader.ask("strategy", what)
+            return sum(f["selfSamples"] for f in json.loads(reader.ask("thread", "functions", "--json", "--limit", "0"))["functions"])
+        return [None, ask("native-allocations"), None, None, None, ask("native-retained-allocations"), None]
 
 
 def by_speedscope(t, trace, options):
@@ -121,7 +138,7 @@ def by_sqlite(t, trace, options):
 
 
 READERS = {"heaptrack_print": by_heaptrack, "ms_print": by_massif, "dh_view": by_dhat, "callgrind_annotate": by_callgrind, "jeprof": by_jeprof,
-           "go tool pprof": by_pprof, "speedscope's file": by_speedscope, "csv": by_csv, "sqlite3": by_sqlite}
+           "go tool pprof": by_pprof, "pprof-format": by_npm, "profiler-cli": by_firefox, "speedscope's file": by_speedscope, "csv": by_csv, "sqlite3": by_sqlite}
 FIGURES = ("allocations", "bytes_allocated", "temporary_allocations", "peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks")
 
 

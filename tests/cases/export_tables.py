@@ -174,16 +174,21 @@ console.log(JSON.stringify(sums));
 """
 
 
-def test_pprof_in_the_decoder_of_npm(t):
-    trace, script = recorded(t), os.path.join(peers(t), "decode.js")
+def in_npm(t, path):
+    script = os.path.join(peers(t), "decode.js")
     with open(script, "w") as f:
         f.write(DECODER)
-    r = run(["node", script, export(t, trace, "pprof")])
+    r = run(["node", script, path])
     assert r.code == 0, r.errors
-    figures = totals(t, trace)
-    assert json.loads(r.text) == {"alloc_objects": figures["allocations"], "alloc_space": figures["bytes_allocated"],
+    return json.loads(r.text)
+
+
+def test_pprof_in_the_decoder_of_npm(t):
+    trace = recorded(t)
+    sums, figures = in_npm(t, export(t, trace, "pprof")), totals(t, trace)
+    assert sums == {"alloc_objects": figures["allocations"], "alloc_space": figures["bytes_allocated"],
                                   "inuse_objects": figures["end_live_blocks"],
-                                  "inuse_space": figures["end_live_bytes"]}, r.text
+                                  "inuse_space": figures["end_live_bytes"]}, sums
 
 
 def test_pprof_in_a_window(t):

@@ -6,6 +6,7 @@
 """
 
 import os
+import shutil
 import subprocess
 import time
 
@@ -22,7 +23,8 @@ class FirefoxReader:
             os.rename(profile, self.profile)
 
     def __enter__(self):
-        os.makedirs(self.home, exist_ok=True)
+        shutil.rmtree(self.home, ignore_errors=True)  # what the one before logged there is not about this profile
+        os.makedirs(self.home)
         self.env = {**os.environ, "HOME": self.home}
         # its command `load` gives the server half a second to start; on a busy machine it needs more
         self.server = subprocess.Popen([self.cli, "--daemon", self.profile, "--session", "silt"], env=self.env,
