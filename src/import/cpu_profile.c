@@ -4,11 +4,15 @@
  *   0, 3, 0, period in µs, 0                the head
  *   n samples, n addresses, addresses       innermost first: where it was, then return addresses
  *   0, 1, 0                                 the end
- *   /proc/self/maps                         as text */
+ *   /proc/self/maps                         as text
+ *
+ * google-pprof --raw writes any profile in this form, of a heap too, behind its symbols: with the period 1, call addresses, and neither end nor
+ * maps. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "import/cpu_profile.h"
 #include "import/import_format.h"
 #include "import/import_maps.h"
 
@@ -17,6 +21,7 @@ enum { CPU_N_HEAD_WORDS = 5, CPU_MAX_FRAMES = 1024 };
 struct cpu_profile {
         struct import_input *in;
         struct import_trace *t;
+        const struct heap_dump *symbols; /* NULL: none */
         bytes_buf bytes;
         size_t at, word_bytes;
         struct import_maps maps;
@@ -56,6 +61,8 @@ static int skip_records(struct cpu_profile *p, struct err *reterr) {
         uint64_t n_samples, n;
 
         for (;;) {
+                if (p->symbols && p->at == p->bytes.n)
+                        return 0;
                 if (!take_word(p, &n_samples) || !take_word(p, &n))
                         return refuse(p, reterr, "the profile is cut off");
                 if (n == 0 || n > CPU_MAX_FRAMES)
@@ -76,44 +83,61 @@ static void read_maps(struct cpu_profile *p) {
 }
 
 static int put_record(struct cpu_profile *p, uint64_t n_samples, uint64_t n, struct err *reterr) {
-        uint32_t stack = 0, location;
+        struct import_function functions[HEAP_MAX_INLINED];
+        uint32_t stack = 0;
         int r;
 
         for (uint64_t i = n; i-- > 0;) {
                 uint64_t address =
                         word_at(p->bytes.items + p->at + i * p->word_bytes, p->word_bytes);
-                struct import_place place = {0};
+                struct import_place place = {.functions = functions};
 
                 /* the innermost is no return address: that would be behind it */
                 place.module = import_maps_find(&p->maps, address + (i == 0), &place.address);
-                r = import_trace_place(p->t, &place, &location, reterr);
+                if (p->symbols)
+                        place.n_functions = heap_dump_name_place(p->symbols, address, functions);
+                r = import_trace_call(p->t, &place, &stack, reterr);
                 if (r < 0)
                         return r;
-                r = import_trace_stack(p->t, stack, location, &stack);
-                if (r < 0)
-                        return err_set_errno(reterr, r, "too many call paths");
         }
         p->at += n * p->word_bytes;
         r = import_trace_total(p->t, stack, &(struct import_total){1, n_samples, 0, 0});
         return r < 0 ? refuse(p, reterr, "samples do not fit into 64 bits") : 0;
 }
 
-static int put_records(struct cpu_profile *p, struct err *reterr) {
-        uint64_t n_samples = 0, n = 0, period_us = 0, sum = 0;
+/* With symbols and the period 1 the counts may be bytes, or anything. */
+static int begin(struct cpu_profile *p, struct err *reterr) {
+        uint64_t period_us = 0;
+        bool is_of_samples;
         char text[100];
-        int r = import_trace_begin(p->t,
-                                   &(struct import_begin){.is_totals = true,
-                                                          .has_no_time = true,
-                                                          .has_no_blocks = true,
-                                                          .unit = TRACE_UNIT_SAMPLES},
-                                   reterr);
+        int r;
 
         p->at = 3 * p->word_bytes;
-        if (r >= 0 && take_word(p, &period_us) && period_us) {
+        take_word(p, &period_us);
+        is_of_samples = !p->symbols || period_us > 1;
+        r = import_trace_begin(p->t,
+                               &(struct import_begin){.is_totals = true,
+                                                      .has_no_time = true,
+                                                      .has_no_blocks = true,
+                                                      .command = p->symbols ? p->symbols->program
+                                                                            : NULL,
+                                                      .unit = is_of_samples ? TRACE_UNIT_SAMPLES
+                                                                            : TRACE_UNIT_OTHER},
+                               reterr);
+        if (r >= 0 && !is_of_samples)
+                import_trace_limit(p->t, "It does not say what its counts are");
+        else if (r >= 0 && period_us) {
                 snprintf(text, sizeof(text), "A sample stands for %llu us of CPU time",
                          (unsigned long long)period_us);
                 import_trace_limit(p->t, text);
         }
+        return r;
+}
+
+static int put_records(struct cpu_profile *p, struct err *reterr) {
+        uint64_t n_samples = 0, n = 0, sum = 0;
+        int r = begin(p, reterr);
+
         p->at = CPU_N_HEAD_WORDS * p->word_bytes;
         while (r >= 0 && take_word(p, &n_samples) && take_word(p, &n) && n_samples) {
                 if (n_samples >> 62 || __builtin_add_overflow(sum, n_samples, &sum) || sum >> 62)
@@ -123,8 +147,9 @@ static int put_records(struct cpu_profile *p, struct err *reterr) {
         return r < 0 ? r : import_trace_moment(p->t, 0, reterr);
 }
 
-static int read_cpu_profile(struct import_input *in, struct import_trace *t, struct err *reterr) {
-        struct cpu_profile p = {.in = in, .t = t};
+int cpu_profile_read(struct import_input *in, struct import_trace *t,
+                     const struct heap_dump *symbols, struct err *reterr) {
+        struct cpu_profile p = {.in = in, .t = t, .symbols = symbols};
         int r = import_input_all(in, &p.bytes, reterr);
 
         import_maps_init(&p.maps);
@@ -142,10 +167,14 @@ static int read_cpu_profile(struct import_input *in, struct import_trace *t, str
         return r;
 }
 
+static int read_alone(struct import_input *in, struct import_trace *t, struct err *reterr) {
+        return cpu_profile_read(in, t, NULL, reterr);
+}
+
 const struct import_format import_cpu_profile = {
         .name = "gperftools-cpu",
         .title = "a gperftools CPU profile",
         .lacks = "samples by call path, but no times and nothing about memory",
         .matches = matches,
-        .read = read_cpu_profile,
+        .read = read_alone,
 };

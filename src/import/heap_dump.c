@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-enum { HEAP_MAX_FRAMES = 1024, HEAP_MAX_INLINED = 64 };
+enum { HEAP_MAX_FRAMES = 1024 };
 
 void heap_dump_init(struct heap_dump *d) {
         *d = (struct heap_dump){.arena = arena_new(), .program = ""};
@@ -174,7 +174,8 @@ static const struct heap_symbol *symbol_of(const struct heap_dump *d, uint64_t a
         return (const struct heap_symbol *)(uintptr_t)symbol;
 }
 
-static size_t name_place(const struct heap_dump *d, uint64_t address, struct import_function *ret) {
+size_t heap_dump_name_place(const struct heap_dump *d, uint64_t address,
+                            struct import_function ret[HEAP_MAX_INLINED]) {
         size_t n = 0;
 
         for (const struct heap_symbol *s = symbol_of(d, address); s && n < HEAP_MAX_INLINED;
@@ -218,7 +219,7 @@ static int find_stack(struct heap_dump *d, const struct heap_path *p, struct imp
                 struct import_place place = {.functions = functions};
 
                 place.module = import_maps_find(&d->maps, address, &place.address);
-                place.n_functions = name_place(d, address, functions);
+                place.n_functions = heap_dump_name_place(d, address, functions);
                 if (only_named && !place.n_functions)
                         continue;
                 r = import_trace_call(t, &place, &stack, reterr);

@@ -57,5 +57,9 @@ int heap_dump_take_path(struct heap_dump *d, const char *text, const struct impo
 void heap_dump_add_symbol(struct heap_dump *d, uint64_t address, const struct heap_symbol *symbol);
 /* "2: 128 [0: 0]", blanks as they come; *ret_rest is behind it. */
 bool heap_dump_parse_sums(const char *text, struct heap_path *p, const char **ret_rest);
+enum { HEAP_MAX_INLINED = 64 };
+/* What the profile itself calls the code at an address, the innermost function first: how many, 0 if it does not. */
+size_t heap_dump_name_place(const struct heap_dump *d, uint64_t address,
+                            struct import_function ret[HEAP_MAX_INLINED]);
 int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct import_input *in,
                   struct err *reterr);

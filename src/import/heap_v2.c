@@ -13,15 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/cpu_profile.h"
 #include "import/heap_dump.h"
 #include "import/import_format.h"
 
 static bool matches(const uint8_t *head, size_t n) {
-        static const char raw[] = "--- symbol\n", mark[] = "heap_v2/";
+        static const char mark[] = "heap_v2/";
 
-        if (n > sizeof(mark) && memcmp(head, mark, sizeof(mark) - 1) == 0)
-                return true;
-        /* what jeprof --raw wrote: the profile comes behind symbols, which may be many */
+        return n > sizeof(mark) && memcmp(head, mark, sizeof(mark) - 1) == 0;
+}
+
+/* What jeprof or google-pprof --raw wrote: the profile comes behind symbols, which may be many. */
+static bool matches_raw(const uint8_t *head, size_t n) {
+        static const char raw[] = "--- symbol\n";
+
         return n > sizeof(raw) && memcmp(head, raw, sizeof(raw) - 1) == 0;
 }
 
@@ -49,6 +54,11 @@ static int take_line(struct heap_dump *d, const char *line, const struct import_
         return 0;
 }
 
+/* Behind it google-pprof writes counts by call path, as CPU profiles have them. */
+static bool is_counts(const struct heap_dump *d, const char *line) {
+        return d->scaling == HEAP_EXACT && strcmp(line, "--- profile") == 0;
+}
+
 static int read_dump(struct import_input *in, struct import_trace *t, struct err *reterr) {
         struct heap_dump d;
         char *line;
@@ -56,9 +66,14 @@ static int read_dump(struct import_input *in, struct import_trace *t, struct err
         int r;
 
         heap_dump_init(&d);
-        while ((r = import_input_line(in, &line, &n, reterr)) > 0 &&
+        while ((r = import_input_line(in, &line, &n, reterr)) > 0 && !is_counts(&d, line) &&
                (r = take_line(&d, line, in, reterr)) >= 0)
                 ;
+        if (r > 0) {
+                r = cpu_profile_read(in, t, &d, reterr);
+                heap_dump_done(&d);
+                return r;
+        }
         if (r >= 0 && d.scaling == HEAP_EXACT)
                 r = import_input_refuse(in, reterr, "it has symbols, but no heap profile");
         if (d.sample_bytes > 1)
@@ -77,5 +92,14 @@ const struct import_format import_heap_v2 = {
         .is_dump = true,
         .ends_with_line = true,
         .matches = matches,
+        .read = read_dump,
+};
+
+const struct import_format import_raw_profile = {
+        .name = "pprof-raw",
+        .title = "a profile with its symbols, as pprof --raw writes it",
+        .lacks = "sums by call path, but no single blocks, no threads and no times",
+        .is_dump = true,
+        .matches = matches_raw,
         .read = read_dump,
 };

@@ -16,6 +16,7 @@
 /* In the order in which they are tried: those with the surest marks first. */
 static const struct import_format *const formats[] = {
         &import_heap_v2,
+        &import_raw_profile,
         &import_go_heap, /* before gperftools, whose first words it has */
         &import_gperftools_heap,
         &import_heaptrack,

@@ -42,4 +42,5 @@ extern const struct import_format import_mtrace;
 extern const struct import_format import_perf_data;
 extern const struct import_format import_perf_script;
 extern const struct import_format import_pprof;
+extern const struct import_format import_raw_profile;
 extern const struct import_format import_xtree;

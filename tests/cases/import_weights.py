@@ -167,6 +167,16 @@ def test_cpu_profile_is_as_google_pprof_tells_it(t):
     mine = by_function(t, path)
     assert mine["hot"] == told["hot"] and mine["warm"] == told["warm"], (mine, told)
     verified(t, path)
+    # behind its symbols: nothing in the file says what its counts are
+    raw = t.path("raw.prof")
+    with open(raw, "wb") as f:
+        f.write(run(["google-pprof", "--raw", program, path]).stdout)
+    got = report(t, raw)
+    assert got["unit"] == "units" and got["totals"]["peak_live_bytes"] == total, got["totals"]
+    named = by_function(t, raw)
+    assert named["hot"] == mine["hot"] and named["warm"] == mine["warm"], (mine, named)
+    assert "It does not say what its counts are" in " ".join(t.silt.command("report", raw).text.split())
+    verified(t, raw)
     # nor allocations
     stripped = build(t, "stripped", BUSY, "-g0", "-s", "-Wl,--no-as-needed", "-lprofiler")
     assert run([stripped], env={**os.environ, "CPUPROFILE": t.path("stripped.prof"), "CPUPROFILE_FREQUENCY": "500"}).code == 0
