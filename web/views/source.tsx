@@ -9,7 +9,7 @@ import { frameName, isNamed, shownName } from "../model/frame_name";
 import { picked, plainText } from "../model/pick";
 import { sourceSentence } from "../model/sentence";
 import { get, question } from "../model/state";
-import { commonIndent, expandTabs, sourceRows, type SourceRow } from "../model/source_rows";
+import { commonIndent, expandTabs, sourceRows, type SourceLine, type SourceRow } from "../model/source_rows";
 import { amount, unitOf, type Unit } from "../model/metric";
 import { bytes, count, weightWords } from "../model/units";
 import { visible } from "../model/visible";
@@ -126,7 +126,7 @@ interface Beside {
 }
 
 function besideOf(rows: readonly SourceRow<Figures>[], metric: string): Beside {
-  const isKnown = (of: (f: Figures) => number): boolean => rows.some((row) => row.kind === "line" && row.figures && !Number.isNaN(of(row.figures)));
+  const isKnown = (of: (f: SourceLine<Figures>) => number): boolean => rows.some((row) => row.kind === "line" && row.figures && !Number.isNaN(of(row.figures)));
   const isMemory = isOfMemory(unitOf(metric));
   return { allocations: isMemory && metric !== "count" && isKnown((f) => f.total.allocations), end: isMemory && metric !== "end" && isKnown((f) => f.total.end_live_bytes) };
 }
