@@ -151,9 +151,15 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
         }
         if (s->late_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
                 snprintf(text, sizeof(text),
-                         "%s of CPU time have no call path: the kernel's timers were late%s",
-                         unit_duration(&n, s->late_ns),
-                         s->sees_kernel ? "" : ", or its own time was not counted");
+                         "%s of CPU time stand with later samples of the same threads: the kernel's timers were late",
+                         unit_duration(&n, s->late_ns));
+                say(ctx, text);
+        }
+        if (s->uncounted_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
+                snprintf(
+                        text, sizeof(text),
+                        "%s of CPU time have no call path: the kernel's timers were late, or its own time was not counted",
+                        unit_duration(&n, s->uncounted_ns));
                 say(ctx, text);
         }
         if (s->kernel_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {

@@ -77,7 +77,7 @@ static void why_time_has_no_path(void **state) {
                                  .ns = {[TICKER_RUNS] = 1000000000}};
         struct tick_beside beside = {.off_cpu = true};
         struct tick_notes notes = {0};
-        struct said ends = {0}, late = {0}, hidden = {0};
+        struct said ends = {0}, late = {0}, uncounted = {0}, hidden = {0};
 
         (void)state;
         s.unsampled_ns = 100000000;
@@ -88,8 +88,13 @@ static void why_time_has_no_path(void **state) {
         s.late_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &late);
         assert_int_equal(late.n, 1);
-        assert_non_null(strstr(late.text, "timers were late"));
+        assert_non_null(strstr(late.text, "stand with later samples"));
         s.late_ns = 0;
+        s.uncounted_ns = 100000000;
+        tick_notes_end(&notes, &s, &beside, say, &uncounted);
+        assert_int_equal(uncounted.n, 1);
+        assert_non_null(strstr(uncounted.text, "or its own time was not counted"));
+        s.uncounted_ns = 0;
         s.sees_kernel = false;
         s.kernel_ns = 100000000;
         notes.has_kernel = true;

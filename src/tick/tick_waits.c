@@ -8,6 +8,8 @@
 enum { PART_NS = 250000000, PART_SHARE = 8 };
 /* Longer than what the kernel leaves out of a thread that waits often. */
 enum { LONG_NS = 8000000 };
+/* What late timers did not sample goes with the samples that follow, so much of it with each. */
+enum { LATE_SHARE = 8 };
 /* Waits that are shorter are all of one length. */
 enum { SHORT_BITS = 13 };
 
@@ -37,6 +39,20 @@ uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns) {
         if (r->since_ns && time_ns > r->since_ns)
                 ran_ns += time_ns - r->since_ns;
         return r->is_known && ran_ns > r->sampled_ns ? ran_ns - r->sampled_ns : 0;
+}
+
+/* A virtual machine that is not let run has no timers meanwhile: the thread was where its next samples are, and shares of functions stay what they are. Little by
+ * little, so that no sample counts for tens of others. */
+uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t kept_ns,
+                            uint64_t time_ns) {
+        uint64_t ns = tick_run_unsampled_ns(t, time_ns);
+
+        if (ns <= kept_ns)
+                return 0;
+        ns -= kept_ns;
+        ns = MIN(ns, MAX(period_ns, ns / LATE_SHARE));
+        tick_run_sample(t, ns);
+        return ns;
 }
 
 void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret) {

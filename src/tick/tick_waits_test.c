@@ -229,6 +229,17 @@ static void test_runs(void **state) {
         assert_true(tick_run_take_rest(t, 90000, &tick));
         assert_int_equal(tick.weight_ns, 500);
         assert_int_equal(tick.time_ns, 16000);
+
+        /* what timers were late for goes with later samples: an eighth with each, a period at least, all but what is kept */
+        t = tick_tasks_get(&k, PID, PID + 2, 1);
+        tick_run_begin(t, 10000);
+        tick_run_sample(t, 1000);
+        assert_int_equal(tick_run_take_late(t, 1000, 2000, 13000), 0);
+        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 16000 / 8);
+        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 14000 / 8);
+        assert_int_equal(tick_run_take_late(t, 20000, 2000, 29000), 14000 - 14000 / 8);
+        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 0);
+        assert_int_equal(tick_run_unsampled_ns(t, 29000), 2000);
         tick_tasks_done(&k);
 }
 

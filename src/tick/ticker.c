@@ -92,6 +92,16 @@ static void end_stale_wait(struct ticker *t, struct tick_thread *thread) {
         tick_run_begin(thread, MAX(since_ns, thread->wait.told_ns));
 }
 
+static uint64_t take_late(struct ticker *t, struct tick_thread *thread, uint64_t time_ns) {
+        uint64_t period_ns = t->events.wish.period_ns, ns;
+
+        if (!t->events.sees_kernel || t->wide_since_ns || t->stats.n_lost)
+                return 0;
+        ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus, time_ns);
+        t->stats.late_ns += ns;
+        return ns;
+}
+
 static void take_clock_sample(struct ticker *t, struct tick_thread *thread) {
         uint64_t time_ns = t->record.time_ns;
         struct ticker_tick tick = {.process = thread->process->tag,
@@ -106,6 +116,7 @@ static void take_clock_sample(struct ticker *t, struct tick_thread *thread) {
         end_stale_wait(t, thread);
         walk(t, thread, &tick.path);
         tick_run_sample(thread, tick.weight_ns);
+        tick.weight_ns += take_late(t, thread, time_ns);
         tell(t, &tick);
 }
 
@@ -196,23 +207,25 @@ static uint64_t tell_kernel(struct ticker *t, struct tick_thread *thread, uint64
         return ns - counted_ns;
 }
 
-/* Whatever runs has samples at even distances. Where it has none, it was in the kernel, which is not permitted to be sampled, or the timer was
+/* Whatever runs has samples at even distances. Where it has none, and samples of the kernel are not permitted, it was in the kernel, or the timer was
  * late: told as it happens, or all of it would be of the moment when the thread ends. */
 static void tell_unsampled(struct ticker *t, uint64_t time_ns) {
         uint64_t period_ns = t->events.wish.period_ns, kept_ns = period_ns * t->events.n_cpus;
         struct ticker_tick tick;
 
-        for (size_t i = 0; i < t->tasks.living.n && !t->wide_since_ns && !t->stats.n_lost; i++) {
+        if (t->events.sees_kernel || t->wide_since_ns || t->stats.n_lost)
+                return;
+        for (size_t i = 0; i < t->tasks.living.n; i++) {
                 struct tick_thread *thread = t->tasks.living.items[i];
                 uint64_t ns = tick_run_unsampled_ns(thread, time_ns);
 
                 if (ns < kept_ns + SLACK_PERIODS * period_ns)
                         continue;
                 ns = tell_kernel(t, thread, ns - kept_ns, time_ns);
-                if (ns < SLACK_PERIODS * period_ns + (t->events.sees_kernel ? 0 : COUNT_STEP_NS))
+                if (ns < SLACK_PERIODS * period_ns + COUNT_STEP_NS)
                         continue;
                 tick_run_take(thread, ns, time_ns, &tick);
-                t->stats.late_ns += ns;
+                t->stats.uncounted_ns += ns;
                 tell(t, &tick);
         }
 }

@@ -71,7 +71,9 @@ struct ticker_stats {
         uint64_t n_walks[4];         /* by enum remote_end */
         uint64_t
                 unsampled_ns; /* of what threads ran: before their first sample and after their last, at no call path */
-        uint64_t late_ns; /* the same between samples: timers were late */
+        uint64_t late_ns; /* timers were late for it: samples that followed stand for it */
+        uint64_t
+                uncounted_ns; /* between samples, at no call path: timers were late, or the kernel does not count it as its own */
         uint64_t
                 kernel_ns; /* in the kernel, by its own count, where samples of it are not permitted */
         uint64_t pathless_ns; /* of waits, at no call path */
