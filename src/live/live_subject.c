@@ -264,6 +264,22 @@ bool live_subject_is_attached(const struct live_subject *s) {
         return s->file.folder[0];
 }
 
+int live_subject_take_graph(const struct live_subject *s, uint32_t pid, uint64_t *ret_pause_ns,
+                            struct err *reterr) {
+        struct snapshot_answer *a = malloc(sizeof(*a));
+        char number[16];
+        int r;
+
+        if (!a)
+                abort();
+        snprintf(number, sizeof(number), "%u", pid);
+        r = snapshot_client_take(pid ? number : s->path, NULL, true, a, reterr);
+        if (r >= 0)
+                *ret_pause_ns = a->pause_ns;
+        free(a);
+        return r;
+}
+
 int live_subject_mark(const struct live_subject *s, char ret_name[LIVE_SUBJECT_MARK_BYTES],
                       struct err *reterr) {
         struct snapshot_answer *a = malloc(sizeof(*a));

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -45,6 +46,11 @@ void live_subject_leave(struct live_subject *s);
 /* Leaves the process, and gives the trace a name in the working directory, which *ret_path is. For the end:
  * the trace that was followed is not there any more. */
 int live_subject_keep(struct live_subject *s, char *ret_path, size_t cap, struct err *reterr);
+
+/* Has the recorder take a graph of a process, which stands still for so long (docs/holders.md). pid 0: of the one the
+ * recording began with. Waits for the recorder. */
+int live_subject_take_graph(const struct live_subject *s, uint32_t pid, uint64_t *ret_pause_ns,
+                            struct err *reterr);
 
 /* Has the recorder mark this moment (docs/snapshots.md); its name. Waits for the recorder. */
 enum { LIVE_SUBJECT_MARK_BYTES = 128 };

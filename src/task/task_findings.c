@@ -5,29 +5,11 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/units.h"
-#include "keep/kept_graph.h"
 #include "task/task_rules.h"
 
 enum { MAX_TOLD = 2 };        /* in a report, and no notes: `silt tasks` tells all */
 #define PROBLEM_BYTES 1000000 /* so much is one in any program, */
 #define PROBLEM_SHARE 10      /* and one of so many parts of the peak */
-
-/* Most programs have none: whether one has is seen by the names of functions, before anything is computed. */
-static bool has_tasks(struct query *q, size_t graph_idx) {
-        struct held_graph g = {0};
-        struct err unsaid = {0};
-        struct query_frame frame;
-        bool is_found = false;
-
-        if (kept_graph_read(q, graph_idx, &g.info, &g.heap, &unsaid) < 0)
-                return false;
-        for (uint32_t i = 0; i < g.heap.n_types && !is_found; i++)
-                is_found = held_graph_function(&g, q, g.heap.types[i].function, &frame) &&
-                           task_is_runtime(frame.function);
-        heap_graph_done(&g.heap);
-        return is_found;
-}
 
 static bool find_site(const struct query_answer *a, uint32_t stack, struct query_site *ret) {
         for (size_t i = 0; i < a->n_sites; i++)
@@ -75,27 +57,6 @@ static void insert(struct findings *to, const struct finding *x) {
         to->n++;
 }
 
-bool tasks_tell_newest(struct query *q, const struct frame_names *names, uint32_t process,
-                       struct str *to) {
-        size_t graph = held_graph_newest(q, process, SIZE_MAX);
-        struct tasks_options options = TASKS_OPTIONS_DEFAULT;
-        struct err unsaid = {0};
-        struct unit_text at;
-        struct tasks t;
-        bool is_told = false;
-
-        if (graph == SIZE_MAX || !query_graph(q, graph)->has_heads || !has_tasks(q, graph))
-                return false;
-        tasks_init(&t, &options, q, names->names);
-        if (tasks_gather(&t, q, graph, &unsaid) >= 0 && t.list.groups.n) {
-                str_addf(to, "At %s: ", unit_moment(&at, query_graph(q, graph)->time_ns));
-                tasks_add_sentence(&t, true, to);
-                is_told = true;
-        }
-        tasks_done(&t);
-        return is_told;
-}
-
 void task_findings_add(struct findings *to, struct query *q, const struct frame_names *names,
                        const struct query_answer *answer) {
         size_t graph = held_graph_newest(q, answer->scope.process, SIZE_MAX);
@@ -105,7 +66,7 @@ void task_findings_add(struct findings *to, struct query *q, const struct frame_
         struct tasks t;
         size_t n = 0;
 
-        if (graph == SIZE_MAX || !query_graph(q, graph)->has_heads || !has_tasks(q, graph))
+        if (graph == SIZE_MAX || !query_graph(q, graph)->has_heads || !tasks_are_in(q, graph, NULL))
                 return;
         tasks_init(&t, &options, q, names->names);
         if (tasks_gather(&t, q, graph, &unsaid) >= 0)

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "keep/kept_graph.h"
+#include "reach/heap_functions.h"
 #include "show/opened.h"
 #include "task/tasks_write.h"
 
@@ -29,6 +31,29 @@ int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err 
                 return r;
         r = task_list_make(&t->list, &t->graph, q, &t->names, &t->texts);
         return r < 0 ? err_set_errno(reterr, r, "cannot find the tasks") : 0;
+}
+
+bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless) {
+        struct held_graph g = {0};
+        heap_function_list functions = {0};
+        struct err unsaid = {0};
+        struct query_frame frame;
+        bool is_found = false, is_nameless = false;
+
+        if (kept_graph_read(q, graph_idx, &g.info, &g.heap, &unsaid) < 0)
+                return false;
+        heap_functions_find(&g.heap, &functions);
+        for (size_t i = 0; i < functions.n && !is_found; i++) {
+                bool has_name = held_graph_function(&g, q, functions.items[i], &frame);
+
+                is_nameless |= !has_name;
+                is_found = has_name && task_is_runtime(frame.function);
+        }
+        vec_free(&functions);
+        heap_graph_done(&g.heap);
+        if (ret_is_nameless)
+                *ret_is_nameless = is_nameless;
+        return is_found;
 }
 
 /* Threads are told with and without a graph; where there is neither, what is missing is a graph. */

@@ -26,29 +26,53 @@ static size_t find_spawner(const struct tasks *t, const struct task_group *x,
 }
 
 /* x NULL: it is of threads. */
+static bool find_spawner_of(const struct tasks *t, const struct task_group *x, uint32_t stack,
+                            struct tasks_spawner *ret) {
+        const struct name_shown *shown;
+
+        *ret = (struct tasks_spawner){0};
+        frame_stack_fill(&ret->stack, &t->names, stack, false);
+        if (!ret->stack.shown.n)
+                return false;
+        shown = &ret->stack.shown.items[x ? find_spawner(t, x, &ret->stack) : 0];
+        ret->frame = &ret->stack.frames.items[shown->frame_idx];
+        ret->is_task = shown->is_task;
+        return true;
+}
+
+bool tasks_spawner_find(const struct tasks *t, const struct task_group *x,
+                        struct tasks_spawner *ret) {
+        *ret = (struct tasks_spawner){0};
+        return x->stack != REACH_NO_SITE && find_spawner_of(t, x, x->stack, ret);
+}
+
+void tasks_spawner_done(struct tasks_spawner *s) {
+        frame_stack_done(&s->stack);
+        *s = (struct tasks_spawner){0};
+}
+
+static bool has_line(const struct tasks_spawner *s) {
+        return s->frame->file[0] && s->frame->line;
+}
+
+static void add_function(const struct tasks *t, const struct tasks_spawner *s, bool utf8,
+                         struct str *to) {
+        frame_add_function(to, &t->names, s->frame, s->is_task, t->options->is_full, utf8);
+}
+
 static bool add_spawn_of(const struct tasks *t, const struct task_group *x, uint32_t stack,
                          bool utf8, struct str *to) {
-        struct frame_stack s = {0};
-        const struct name_frame *f;
-        bool is_known = false;
-        size_t i;
+        struct tasks_spawner s;
+        bool is_known = find_spawner_of(t, x, stack, &s);
 
-        frame_stack_fill(&s, &t->names, stack, false);
-        if (s.shown.n) {
-                is_known = true;
-                i = x ? find_spawner(t, x, &s) : 0;
-                f = &s.frames.items[s.shown.items[i].frame_idx];
-                str_add(to, "spawned ");
-                if (f->file[0] && f->line) {
-                        str_add(to, "at ");
-                        frame_add_place(to, f, t->options->is_full);
-                } else {
-                        str_add(to, "by ");
-                        frame_add_function(to, &t->names, f, s.shown.items[i].is_task,
-                                           t->options->is_full, utf8);
-                }
+        if (is_known && has_line(&s)) {
+                str_add(to, "spawned at ");
+                frame_add_place(to, s.frame, t->options->is_full);
+        } else if (is_known) {
+                str_add(to, "spawned by ");
+                add_function(t, &s, utf8, to);
         }
-        frame_stack_done(&s);
+        tasks_spawner_done(&s);
         return is_known;
 }
 
@@ -60,20 +84,15 @@ bool tasks_add_spawn_of(const struct tasks *t, uint32_t stack, bool utf8, struct
         return add_spawn_of(t, NULL, stack, utf8, to);
 }
 
-/* The function that spawned them; nothing where it is not known, or told already. */
-static void add_spawner(const struct tasks *t, const struct task_group *x, bool utf8,
-                        struct str *to) {
-        struct frame_stack s = {0};
-        size_t i;
+void tasks_add_spawner(const struct tasks *t, const struct task_group *x, bool utf8,
+                       struct str *to) {
+        struct tasks_spawner s;
 
-        if (x->stack == REACH_NO_SITE)
-                return;
-        frame_stack_fill(&s, &t->names, x->stack, false);
-        i = find_spawner(t, x, &s);
-        if (s.shown.n)
-                frame_add_function(to, &t->names, &s.frames.items[s.shown.items[i].frame_idx],
-                                   s.shown.items[i].is_task, t->options->is_full, utf8);
-        frame_stack_done(&s);
+        if (tasks_spawner_find(t, x, &s) && has_line(&s)) {
+                str_add(to, " by ");
+                add_function(t, &s, utf8, to);
+        }
+        tasks_spawner_done(&s);
 }
 
 void tasks_add_type(const struct tasks *t, const struct task_group *x, struct str *to) {
@@ -187,7 +206,7 @@ static void print_count(const struct style *s, uint64_t n, int width) {
 
 static void print_group(const struct style *s, const struct tasks *t, const struct task_group *x) {
         struct unit_text bytes, each, age;
-        struct str name = {0}, line = {0};
+        struct str line = {0};
 
         print_count(s, x->n, 8);
         print_count(s, x->n_in[TASK_RUNNING], 8);
@@ -201,9 +220,8 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
                 str_add(&line, "the runtime itself");
         else if (!tasks_add_spawn(t, x, s->utf8, &line))
                 str_add(&line, "spawned where silt did not see it");
-        add_spawner(t, x, s->utf8, &name);
-        if (name.n && line.n && x->kind != TASK_OWN)
-                str_addf(&line, " by %s", str_text(&name));
+        else
+                tasks_add_spawner(t, x, s->utf8, &line);
         str_add(&line, x->kind == TASK_BLOCKING ? "; a blocking call of " : "; runs ");
         tasks_add_type(t, x, &line);
         if (x->n_samples)
@@ -216,7 +234,6 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
         }
         fputs("          ", s->out);
         style_wrap(s, str_text(&line), 10);
-        str_done(&name);
         str_done(&line);
 }
 

@@ -24,6 +24,10 @@ void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
 int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err *reterr);
 void tasks_done(struct tasks *t);
 
+/* Most programs have none: whether a graph has some is seen by the names of functions, before anything is computed.
+ * *ret_is_nameless: false is not for sure, as some functions have no names; NULL ok. */
+bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless);
+
 void tasks_text(FILE *out, const struct tasks *t);
 void tasks_json(FILE *out, const struct tasks *t);
 
@@ -33,7 +37,19 @@ void tasks_add_type(const struct tasks *t, const struct task_group *x, struct st
 void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to);
 /* Appends "spawned by serve at server.rs:88"; false: nobody knows. */
 bool tasks_add_spawn(const struct tasks *t, const struct task_group *x, bool utf8, struct str *to);
-/* The same of the call path itself. */
+/* Who spawned them, by the innermost frame shown of their call path. False: nobody knows; to be done either way. */
+struct tasks_spawner {
+        struct frame_stack stack;
+        const struct name_frame *frame;
+        bool is_task;
+};
+bool tasks_spawner_find(const struct tasks *t, const struct task_group *x,
+                        struct tasks_spawner *ret);
+void tasks_spawner_done(struct tasks_spawner *s);
+/* Appends " by serve" behind a line that tasks_add_spawn told; nothing where it told the function itself. */
+void tasks_add_spawner(const struct tasks *t, const struct task_group *x, bool utf8,
+                       struct str *to);
+/* The same as of a group, of the call path itself. */
 bool tasks_add_spawn_of(const struct tasks *t, uint32_t stack, bool utf8, struct str *to);
 
 /* Threads, after the tasks. The sentence is empty where there is none beside the first. */

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "top/bars.h"
+#include "top/tasks_draw.h"
 
 enum {
         FIGURE_CELLS = 11, /* of a column of figures */
@@ -25,13 +26,16 @@ enum {
 /* ---- above the rows ------------------------------------------------------------------------------- */
 
 /* Always as many rows, so that what is below stays where it is; more only for what silt did not see. */
-static size_t draw_sentence(struct canvas *c, const struct model *m) {
+static size_t draw_sentence(struct canvas *c, const struct model *m, const struct ui *u) {
         size_t n_rows = c->width < WIDE_CELLS ? 3 : 2, n;
         struct str sentence = {0};
 
         if (c->height < SHORT_ROWS)
                 n_rows = c->height < TINY_ROWS ? 1 : 2;
-        model_add_sentence(m, &sentence);
+        if (u->view == UI_TASKS)
+                model_add_task_sentence(m, true, &sentence);
+        else
+                model_add_sentence(m, &sentence);
         n = canvas_put_wrapped(c, 0, c->height < SHORT_ROWS ? n_rows : MAX_SENTENCE_ROWS, INK_BOLD,
                                str_text(&sentence));
         str_done(&sentence);
@@ -318,6 +322,7 @@ static const struct {
         {"s", "source of the chosen function"},
         {"M", "what the program mapped itself, or blocks again"},
         {"p", "processes; Enter shows one alone"},
+        {"a", "async tasks; there r takes a graph now"},
         {"/", "only call paths with a function called so"},
         {"w", "growth and rates over 10 s, 1 min, 10 min, all"},
         {"f, Space", "freeze, and go on"},
@@ -348,15 +353,22 @@ static const struct label labels[] = {
         {'s', "s", "Source"},         {'t', "t", "Tree"},   {'/', "/", "Filter"},
         {UI_KEY_TAB, "Tab", "Group"}, {'w', "w", "Window"}, {'p', "p", "Processes"},
         {'m', "m", "Mark"},           {'f', "f", "Freeze"}, {'M', "M", "Mapped"},
-        {'x', "x", "Exact"},          {'l', "l", "Live"},   {'g', "g", "Growth"},
-        {'c', "c", "Churn"},
+        {'a', "a", "Tasks"},          {'x', "x", "Exact"},  {'l', "l", "Live"},
+        {'g', "g", "Growth"},         {'c', "c", "Churn"},
 };
 
-static void draw_keys(struct canvas *c, size_t row) {
-        size_t col = 0;
+static const struct label task_labels[] = {
+        {'q', "q", "Quit"},         {'?', "?", "Help"},   {'a', "a", "Back"},
+        {'r', "r", "Take a graph"}, {'s', "s", "Source"}, {'p', "p", "Processes"},
+        {'f', "f", "Freeze"},       {'m', "m", "Mark"},
+};
 
-        for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
-                const struct label *x = &labels[i];
+static void draw_keys(struct canvas *c, const struct ui *u, size_t row) {
+        bool is_tasks = u->view == UI_TASKS;
+        size_t n = is_tasks ? ARRAY_SIZE(task_labels) : ARRAY_SIZE(labels), col = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                const struct label *x = is_tasks ? &task_labels[i] : &labels[i];
                 size_t begin = col, width = str_width(x->shown) + str_width(x->text);
 
                 if (col + width > c->width)
@@ -432,6 +444,7 @@ static size_t draw_view_heads(struct canvas *c, const struct model *m, const str
                 canvas_put(c, row, 0, INK_BAND,
                            "     PID       LIVE   RESIDENT     GROWTH   ALLOCS/S  PROCESS");
                 return row + 1;
+        case UI_TASKS: return tasks_draw_heads(c, row);
         case UI_SOURCE:
                 canvas_paint_row(c, row, INK_BAND);
                 canvas_put(c, row, 0, INK_BAND, "SOURCE (Esc: back)");
@@ -450,6 +463,7 @@ static void draw_row(struct canvas *c, const struct model *m, const struct ui *u
         case UI_GROUPS: draw_group(c, m, u, row, at); break;
         case UI_PATHS: draw_path(c, m, u, row, at); break;
         case UI_PROCESSES: draw_process(c, m, row, at); break;
+        case UI_TASKS: tasks_draw_row(c, m, row, at); break;
         case UI_SOURCE: canvas_put(c, row, 0, INK_PLAIN, str_text(&u->source.items[at])); return;
         case UI_HELP:
         case UI_N_VIEWS: break;
@@ -461,12 +475,15 @@ static void draw_row(struct canvas *c, const struct model *m, const struct ui *u
 void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
         size_t end = c->height > 2 ? c->height - 2 : c->height, row, first, n;
 
-        row = u->view == UI_HELP ? 0 : draw_sentence(c, m); /* keys need the room */
+        row = u->view == UI_HELP ? 0 : draw_sentence(c, m, u); /* keys need the room */
         if (u->view != UI_HELP)
                 row = draw_figures(c, m, row);
         if (u->view != UI_SOURCE && u->view != UI_HELP)
                 row = draw_charts(c, m, row);
         row = draw_view_heads(c, m, u, row);
+        ui_stay_inside(u, m);
+        if (u->view == UI_TASKS && c->height >= SHORT_ROWS)
+                end = tasks_draw_chosen(c, m, u->chosen[UI_TASKS], end);
         u->n_shown = end > row ? end - row : 1;
         ui_stay_inside(u, m);
         if (u->view == UI_HELP)
@@ -482,6 +499,6 @@ void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
         }
         if (c->height > 2) {
                 draw_status(c, u, c->height - 2);
-                draw_keys(c, c->height - 1);
+                draw_keys(c, u, c->height - 1);
         }
 }

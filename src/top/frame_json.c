@@ -120,6 +120,41 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         json_end(j);
 }
 
+static void put_text(struct json *j, const char *key, const char *text) {
+        json_key(j, key);
+        if (text[0])
+                json_string(j, text);
+        else
+                json_null(j);
+}
+
+/* null: there is no graph, and nobody knows. */
+static void put_tasks(struct json *j, const struct model *m) {
+        json_key(j, "task_groups");
+        if (!m->tasks.has_graph) {
+                json_null(j);
+                return;
+        }
+        json_array(j);
+        for (size_t i = 0; i < MIN(m->tasks.n_rows, (size_t)FRAME_MAX_ROWS); i++) {
+                const struct task_brief_row *x = &m->tasks.rows[i];
+
+                json_object(j);
+                json_put_string(j, "kind", task_kind_name(x->kind));
+                json_put_string(j, "runs", x->runs);
+                put_text(j, "spawned", x->spawned);
+                put_text(j, "kept_by", x->kept_by);
+                json_put_uint(j, "tasks", x->n);
+                for (unsigned k = 0; k < N_TASK_STATES; k++)
+                        json_put_uint(j, task_state_name(k), x->n_in[k]);
+                json_put_uint(j, "bytes", x->bytes);
+                put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
+                                 x->oldest_ns != UINT64_MAX);
+                json_end(j);
+        }
+        json_end(j);
+}
+
 void frame_json_write(FILE *out, const struct model *m) {
         struct str sentence = {0};
         struct json j;
@@ -131,10 +166,11 @@ void frame_json_write(FILE *out, const struct model *m) {
         json_put_string(&j, "sentence", str_text(&sentence));
         str_done(&sentence);
         json_key(&j, "tasks");
-        if (m->tasks.n)
-                json_string(&j, m->tasks.bytes);
+        if (m->tasks.has_tasks)
+                json_string(&j, m->tasks.sentence);
         else
                 json_null(&j);
+        put_tasks(&j, m);
         put_now(&j, m);
         put_cpus(&j, m, m->all_cpu_ns);
         json_put_string(&j, "by", query_by_name(m->ask.by));

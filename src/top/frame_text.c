@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "show/style.h"
 
-enum { N_ROWS = 10, MAX_NAME_CELLS = 60 };
+enum { N_ROWS = 10, MAX_NAME_CELLS = 60, TASK_INDENT = 36 };
 
 static void write_head(FILE *out, const struct model *m) {
         const struct follower_now *now = &m->now;
@@ -49,16 +49,47 @@ static void write_row(FILE *out, const struct model *m, const struct style *s, s
         str_done(&text);
 }
 
+static void write_task(FILE *out, const struct style *s, const struct task_brief_row *x) {
+        struct unit_text alive, finished, bytes;
+        struct str line = {0};
+
+        str_add(&line, x->kind == TASK_OWN ? "the runtime itself: " : "");
+        str_add(&line, x->runs);
+        if (x->spawned[0])
+                str_addf(&line, ", %s", x->spawned);
+        if (x->kept_by[0])
+                str_addf(&line, "; kept by %s", x->kept_by);
+        fprintf(out, "%10s %10s %12s  ", unit_count(&alive, x->n - x->n_in[TASK_FINISHED]),
+                unit_count(&finished, x->n_in[TASK_FINISHED]), unit_bytes(&bytes, x->bytes));
+        style_wrap(s, str_text(&line), TASK_INDENT);
+        str_done(&line);
+}
+
+static void write_tasks(FILE *out, const struct style *s, const struct model *m) {
+        if (m->tasks.n_rows)
+                fprintf(out, "%10s %10s %12s  %s\n", "alive", "finished", "bytes", "tasks");
+        for (size_t i = 0; i < MIN(m->tasks.n_rows, (size_t)N_ROWS); i++)
+                write_task(out, s, &m->tasks.rows[i]);
+        fputc('\n', out);
+}
+
 void frame_text_write(FILE *out, const struct model *m) {
         struct str sentence = {0};
         struct style s;
 
         style_init(&s, out);
-        model_add_sentence(m, &sentence);
+        if (m->ask.of_tasks)
+                model_add_task_sentence(m, false, &sentence);
+        else
+                model_add_sentence(m, &sentence);
         style_wrap(&s, str_text(&sentence), 0);
         fputc('\n', out);
         str_done(&sentence);
         write_head(out, m);
+        if (m->ask.of_tasks) {
+                write_tasks(out, &s, m);
+                return;
+        }
         fprintf(out, "%10s %10s %12s%s  %s\n", m->mapped ? "mapped" : "live", "growth",
                 m->mapped ? "calls/s" : "allocs/s", m->cpu_ns ? "      CPU" : "",
                 m->cpu_ns   ? "function"

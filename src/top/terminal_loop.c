@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/system_clock.h"
+#include "base/units.h"
 #include "source/source.h"
 #include "top/frame_draw.h"
 #include "top/screen.h"
@@ -118,6 +119,28 @@ static void mark(struct loop *l) {
                        ? "Marked as @%s. The trace will be kept, in the directory where silt top was started."
                        : "Marked as @%s.",
                name);
+}
+
+/* Of the process that is looked at. What is in it is there when the trace is read next: at once. */
+static void take_graph(struct loop *l) {
+        const struct model *m = &l->s->model;
+        uint32_t pid =
+                m->process == QUERY_ALL ? 0 : query_view(m->q)->processes[m->process].start.pid;
+        struct unit_text pause;
+        uint64_t pause_ns;
+        struct err why = {0};
+
+        l->is_stale = true;
+        l->step_ms = 0;
+        if (follower_now(l->s->follower)->is_over)
+                ui_say(&l->ui, "The program is no longer recorded: no graph can be taken of it.");
+        else if (live_subject_take_graph(l->s->subject, pid, &pause_ns, &why) < 0)
+                ui_say(&l->ui, "%s", why.text);
+        else if (l->ui.is_frozen)
+                ui_say(&l->ui, "A graph was taken: f goes on and shows it.");
+        else
+                ui_say(&l->ui, "A graph was taken: the program stood still for %s.",
+                       unit_duration(&pause, pause_ns));
 }
 
 /* Detaches and attaches again: another recording, of which the same is shown. The timeline goes on. */
@@ -262,6 +285,7 @@ static int handle(struct loop *l, enum ui_do what, bool *ret_is_over, struct err
         case UI_LOOK_AT: return look_at(l, reterr);
         case UI_FREEZE: return freeze(l, reterr);
         case UI_MARK: mark(l); break;
+        case UI_GRAPH: take_graph(l); break;
         case UI_EXACT: return begin_exact(l, reterr);
         case UI_OPEN_SOURCE: show_source(l); break;
         case UI_QUIT: *ret_is_over = true; break;
@@ -318,6 +342,7 @@ int session_show(struct session *s, struct err *reterr) {
         if (r >= 0) {
                 ui_init(&l->ui, screen_is_utf8(l->screen));
                 l->ui.of_mappings = l->s->o->ask.of_mappings;
+                l->ui.view = l->s->o->ask.of_tasks ? UI_TASKS : UI_GROUPS;
                 r = run(l, reterr);
                 ui_done(&l->ui);
         }

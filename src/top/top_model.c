@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "top/top_model.h"
-#include "task/task_findings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "query/joined_groups.h"
 #include "query/spent_time.h"
 #include "show/view.h"
-#include "task/task_findings.h"
 #include "trace/limit.h"
 
 #define TIMELINE_NS 600000000000ull /* at most so far back */
@@ -296,15 +294,18 @@ static void model_clear(struct model *m) {
         m->filter = (struct str){0};
 }
 
-/* A graph is taken seldom, and takes a while to be read. */
+/* A graph is taken seldom, and takes a while to be read. Where names were missing, they may be there by now. */
 static void fill_tasks(struct model *m) {
         size_t n = query_n_graphs(m->q);
 
-        if (n == m->n_graphs)
+        if (n == m->n_graphs && m->process == m->tasks_process &&
+            (m->q == m->tasks_of || !m->tasks.is_nameless))
                 return;
         m->n_graphs = n;
-        str_clear(&m->tasks);
-        tasks_tell_newest(m->q, &m->names, m->process, &m->tasks);
+        m->tasks_process = m->process;
+        m->tasks_of = m->q;
+        task_brief_done(&m->tasks);
+        task_brief_read(&m->tasks, m->q, &m->names, m->process);
 }
 
 /* Looks are taken about once a second at most; frames are drawn more often. */
@@ -356,9 +357,9 @@ int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
 
 void model_done(struct model *m) {
         model_clear(m);
-        str_done(&m->tasks);
-        m->tasks = (struct str){0};
+        task_brief_done(&m->tasks);
         m->n_graphs = 0;
+        m->tasks_of = NULL;
         bill_brief_done(&m->brief);
         m->has_brief = false;
         m->n_bills = 0;
@@ -627,6 +628,30 @@ void model_add_sentence(const struct model *m, struct str *to) {
                 add_state(m, to);
         str_add(to, ".");
         add_doubts(m, to);
-        if (m->tasks.n)
-                str_addf(to, " %s", m->tasks.bytes);
+        if (m->tasks.has_tasks)
+                str_addf(to, " %s", m->tasks.sentence);
+}
+
+/* What is there to take a graph of: the recording, while it goes on. */
+static void add_way_to_graph(const struct model *m, bool has_key, struct str *to) {
+        uint32_t process = m->process == QUERY_ALL ? query_main_process(m->q) : m->process;
+
+        if (m->now.is_over)
+                str_add(to, ": record it with 'silt run --graph-every 1m', and they are known.");
+        else if (has_key)
+                str_add(to,
+                        ". Press r to take one now: the program stands still while its memory is copied.");
+        else
+                str_addf(to, ": 'silt snapshot --graph %u' takes one now.",
+                         query_view(m->q)->processes[process].start.pid);
+}
+
+void model_add_task_sentence(const struct model *m, bool has_key, struct str *to) {
+        if (m->tasks.has_graph) {
+                str_add(to, m->tasks.sentence);
+                return;
+        }
+        add_subject(m, to);
+        str_add(to, ": its tasks are unknown, as there is no reference graph");
+        add_way_to_graph(m, has_key, to);
 }

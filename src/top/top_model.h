@@ -6,6 +6,7 @@
 #include "bill/bill_brief.h"
 #include "live/follower.h"
 #include "show/frame.h"
+#include "task/task_brief.h"
 #include "top/timeline_past.h"
 
 enum model_sort {
@@ -24,6 +25,7 @@ struct model_ask {
         enum query_by by; /* site, function, line, module, component */
         enum model_sort sort;
         bool of_mappings;   /* rows of what the program mapped itself, in place of blocks */
+        bool of_tasks;      /* rows of tasks in frames of text, in place of functions */
         const char *filter; /* functions on call paths that have this in their name; "": all */
         size_t n_columns;   /* of the timeline, at most MODEL_MAX_COLUMNS */
         const struct timeline_past *past; /* NULL: none */
@@ -58,9 +60,11 @@ struct model {
         struct model_process processes[MODEL_MAX_PROCESSES]; /* most live first */
         size_t n_processes, n_all_processes;
         uint32_t process; /* whose figures these are; QUERY_ALL */
-        /* What tasks did in the newest graph; "" none. Read when there is another graph, and kept from frame to frame */
-        struct str tasks;
+        /* What tasks did in the newest graph. Read when there is another graph, and kept from frame to frame */
+        struct task_brief tasks;
         size_t n_graphs;
+        uint32_t tasks_process;
+        const struct query *tasks_of; /* whose names it has: to be compared alone */
         /* What was resident at the newest look at that, kept likewise; has_brief: there was one */
         struct bill_brief brief;
         bool has_brief;
@@ -89,5 +93,7 @@ double model_per_s(const struct model *m, double in_window);
 double model_cpus(const struct model *m, size_t group_idx);
 /* The sentence a frame begins with: what it holds, what that does, who is behind it, and what silt did not see. */
 void model_add_sentence(const struct model *m, struct str *to);
+/* The same about tasks: what the newest graph shows, or how to get one. `has_key`: a key does. */
+void model_add_task_sentence(const struct model *m, bool has_key, struct str *to);
 /* What a group is called; `utf8`: in which letters. */
 void model_add_name(const struct model *m, const struct query_group *g, bool utf8, struct str *to);

@@ -66,6 +66,7 @@ size_t ui_n_rows(const struct ui *u, const struct model *m) {
         case UI_PATHS: return u->paths.rows.n;
         case UI_SOURCE: return u->source.n;
         case UI_PROCESSES: return m->n_processes;
+        case UI_TASKS: return m->tasks.n_rows;
         case UI_HELP:
         case UI_N_VIEWS: break;
         }
@@ -144,6 +145,11 @@ static enum ui_do open_source(struct ui *u, const struct model *m) {
 
                 return want_source(u, f->function, f->file, f->line);
         }
+        if (u->view == UI_TASKS && at < ui_n_rows(u, m)) {
+                const struct task_brief_row *x = &m->tasks.rows[at];
+
+                return want_source(u, x->function, x->file, x->line);
+        }
         if (u->view == UI_PATHS && at < u->paths.rows.n) {
                 const struct name_frame *f = &u->paths.rows.items[at].frame;
 
@@ -171,6 +177,8 @@ static enum ui_do open_row(struct ui *u, const struct model *m, bool is_enter) {
                 return UI_NOTHING;
         if (u->view == UI_PROCESSES)
                 return open_process(u, m, at);
+        if (u->view == UI_TASKS)
+                return open_source(u, m);
         if (u->view == UI_GROUPS) {
                 paths_of_group(&u->of, m, &m->groups->rows[at]);
                 vec_clear(&u->paths.toggled);
@@ -277,6 +285,9 @@ static enum ui_do press_letter(struct ui *u, const struct model *m, int key) {
         case ' ': u->is_frozen = !u->is_frozen; return UI_FREEZE;
         case 'w': u->window_idx = (u->window_idx + 1) % UI_N_WINDOWS; return UI_LOOK_AT;
         case 'p': return go_to(u, m, u->view == UI_PROCESSES ? UI_GROUPS : UI_PROCESSES);
+        case 'a': return go_to(u, m, u->view == UI_TASKS ? UI_GROUPS : UI_TASKS);
+        case 'r':
+                return u->view == UI_TASKS ? UI_GRAPH : UI_NOTHING; /* nobody stops it by chance */
         case 't':
                 u->of.is_top_down = true;
                 vec_clear(&u->paths.toggled);

@@ -11,6 +11,7 @@ enum ui_view {
         UI_PATHS,  /* who calls the chosen one */
         UI_SOURCE,
         UI_PROCESSES,
+        UI_TASKS, /* of an asynchronous program, in the newest graph */
         UI_HELP,
         UI_N_VIEWS,
 };
@@ -42,6 +43,7 @@ enum ui_do {
         UI_LOOK_AT,     /* another process, or another window */
         UI_FREEZE,      /* or go on */
         UI_MARK,        /* a moment of the recording */
+        UI_GRAPH,       /* take a graph: the program stands still for a moment */
         UI_EXACT,       /* every event, for some seconds */
         UI_OPEN_SOURCE, /* of source_function, source_file, source_line */
         UI_QUIT,

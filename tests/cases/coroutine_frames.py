@@ -38,6 +38,11 @@ def check(t, compiler, level):
         assert g["kind"] == "coroutine" and g["spawned"] == f"spawned at coroutine_frames.cc:{line_of(mark)}", g
         assert "kept" in g["kept_by"][0]["name"] or "push_back" in g["kept_by"][0]["name"], g["kept_by"]
     assert groups["app::session"]["bytes"] >= 400 * n_suspended, groups["app::session"]
+    r = t.silt.command("top", "--json", trace)
+    assert r.code == 0, r.errors
+    shown = parse(r.text)
+    assert {g["runs"]: g["tasks"] for g in shown["task_groups"]} == {name: g["tasks"] for name, g in groups.items()}, shown["task_groups"]
+    assert shown["tasks"].endswith(answer["sentence"]), shown["tasks"]
 
 
 def test_gcc(t):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from cases.tasks import Program, build
 from harness.answer import parse
 from harness.process import find_by_argument, give_up, run
 from harness.terminal import Terminal
@@ -454,3 +455,43 @@ def test_hostile_names(t):
         assert "\x1b]0;" not in s.seen and "\u202e" not in s.seen
         os.write(s.master, b"q")
         assert s.end() == 0
+
+
+def test_tasks(t):
+    """Of the newest graph, which a key takes; on screens of three sizes, and as text and JSON, the same as silt tasks tells."""
+    trace, n_kept = t.path("t.silt"), t.chance.randint(1000, 4000)
+    argv = [build(t), str(n_kept), "300", "200", "50"]
+    said = rf"{n_kept:,} tasks spawned at tasks\.rs:\d+ are finished\s+and\s+still\s+held\s+by a\s+JoinSet"
+    with Program(t, t.silt.run_argv(trace, argv, ["-f"])):
+        r = t.silt.command("top", "--batch", "--tasks", "--frames", "1", trace)
+        pid = re.match(r"tasks \(pid (\d+)\): its tasks are unknown, as there is no\s+reference\s+graph: ", r.text)
+        assert pid and f"'silt snapshot --graph {pid[1]}'" in " ".join(r.text.split()), r.text
+        frame, = frames(t.silt.command("top", "--json", "--frames", "1", trace).text)
+        assert frame["tasks"] is None and frame["task_groups"] is None, frame
+        with screen(t, trace) as s:
+            s.wait_shown(r"FUNCTION \(growth")
+            os.write(s.master, b"r")  # nobody stops the program by chance: not here
+            s.press("a", r"its tasks are unknown(.|\n)*Press\s+r to take one(.|\n)*ALIVE  FINISHED +BYTES TASKS BY TYPE")
+            s.press("r", rf"^At \S+ m?s: {said}(.|\n)* - +{n_kept:,} .* tasks::kept  tasks\.rs:\d+  kept by a JoinSet(.|\n)* +200 +- .* tasks::waits  tasks\.rs:\d+\n"
+                            rf"(.|\n)*\n{n_kept:,} tasks::kept, spawned at tasks\.rs:\d+ by .*; kept by a\nJoinSet; the oldest was .* then\."
+                            r"\nA graph was taken: the program stood still for \d.*\nqQuit \?Help aBack rTake a graph")
+            for height, width, heads in ((20, 60, "BYTES TASKS BY"), (60, 200, "RUNNING     READY    OLDEST TASKS BY"), (8, 30, "ALIVE TASKS BY")):
+                s.resize(height, width)
+                lines = s.wait_shown(rf"(?s)\AAt .*{heads}.*tasks::kept.*\nqQuit[^\n]*\Z")
+                assert len(lines) == height and all(len(line) <= width for line in lines), lines
+            s.resize(24, 80)
+            s.press("j", r"300 tasks::listed, spawned at")
+            s.press("s", r"SOURCE(.|\n)*tokio::spawn\(listed\(n\)\)")
+            s.press("\x1b", r"TASKS BY TYPE")
+            s.press("a", r"FUNCTION \(growth")
+            os.write(s.master, b"q")
+            assert s.end() == 0
+            assert not any(30 < n < 38 for n in s.cells.inks), s.cells.inks
+    wanted = parse(t.silt.command("tasks", "--json", trace).text)
+    frame, = frames(t.silt.command("top", "--json", trace).text)
+    assert [(g["runs"], g["tasks"], g["waiting"], g["finished"], g["bytes"]) for g in frame["task_groups"]] == [
+        (g["runs"] or "", g["tasks"], g["waiting"], g["finished"], g["bytes"]) for g in wanted["groups"]], (frame, wanted)
+    assert frame["tasks"].endswith(wanted["sentence"]), (frame["tasks"], wanted["sentence"])
+    text = t.silt.command("top", "--batch", "--tasks", trace).text
+    assert re.match(rf"At \S+ m?s: {said}", text), text
+    assert re.search(rf"^ +0 +{n_kept:,} .*  tasks::kept, spawned at", text, re.M), text

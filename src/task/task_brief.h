@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The tasks of the newest graph of a process as rows for a screen: texts alone, so that nothing of the graph or the trace stays open
+ * (docs/tasks.md). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "show/frame.h"
+#include "task/task_runtimes.h"
+
+struct arena;
+
+/* Tasks that run the same type and were spawned at the same place. Texts are "" where nobody knows. */
+struct task_brief_row {
+        enum task_kind kind;
+        const char *runs;            /* "app::serve" */
+        const char *spawned;         /* "spawned at server.rs:88 by serve" */
+        const char *place;           /* "server.rs:88" */
+        const char *kept_by;         /* who keeps those that are finished: "a JoinSet" */
+        const char *function, *file; /* of whoever spawned them */
+        uint32_t line;
+        uint64_t n, n_in[N_TASK_STATES], bytes;
+        uint64_t oldest_ns; /* UINT64_MAX: unknown */
+};
+
+struct task_brief {
+        bool has_graph;
+        bool has_tasks;   /* else the sentence says what there is in their place */
+        bool is_nameless; /* some functions have no names (yet), which might tell more */
+        uint64_t at_ns;   /* the graph's moment */
+        const char *sentence;
+        struct task_brief_row *rows; /* most bytes first, the runtime's own last */
+        size_t n_rows;
+        struct arena *arena; /* of all texts */
+};
+
+/* QUERY_ALL: of any process. A graph that cannot be read is told as one without tasks, by its error. */
+void task_brief_read(struct task_brief *b, struct query *q, const struct frame_names *names,
+                     uint32_t process);
+void task_brief_done(struct task_brief *b);
