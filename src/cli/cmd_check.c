@@ -214,7 +214,7 @@ static bool take_option(struct reading *r, enum check_option option) {
 static void add_comparisons(struct reading *r) {
         r->p.value = r->fail_above ? r->fail_above : CHECK_DEFAULT_FAIL_ABOVE;
         if (r->metrics.n == 0)
-                vec_push(&r->metrics, "peak");
+                vec_push(&r->metrics, NULL);
         for (size_t i = 0; i < r->metrics.n; i++) {
                 add_limit(r, LIMIT_AGAINST, LIMIT_IN_PERCENT, r->fail_above_pct);
                 r->o->limits.items[r->o->limits.n - 1].metric = r->metrics.items[i];

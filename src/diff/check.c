@@ -35,9 +35,28 @@ static const char *metric_name(const char *metric) {
                                               : metric;
 }
 
+/* Told in nanoseconds. */
+static bool is_time(const struct limit *l) {
+        return l->unit == LIMIT_IN_NS ||
+               (l->kind == LIMIT_AGAINST &&
+                (l->of_unit == TRACE_UNIT_NS || strcmp(l->metric, "cpu") == 0 ||
+                 strcmp(l->metric, "blocked") == 0));
+}
+
+/* Compared weights that are neither bytes nor numbers have no metric, but a unit. */
+static bool is_weight(const struct limit *l) {
+        return l->kind == LIMIT_AGAINST && l->of_unit != TRACE_UNIT_BYTES &&
+               strcmp(l->metric, "cpu") != 0 && strcmp(l->metric, "blocked") != 0;
+}
+
+static const char *weight_name(const struct limit *l) {
+        return l->of_unit == TRACE_UNIT_SAMPLES ? "samples" : "units";
+}
+
 /* "peak", "growth" … */
 static const char *limit_name(const struct limit *l) {
         return l->kind == LIMIT_FUNCTION  ? l->function
+               : is_weight(l)             ? is_time(l) ? "time" : "weight"
                : l->kind == LIMIT_AGAINST ? metric_name(l->metric)
                                           : kind_names[l->kind];
 }
@@ -47,13 +66,6 @@ static const char *limit_name(const struct limit *l) {
 
 static bool metric_counts(const char *metric) {
         return strcmp(metric, "count") == 0 || strcmp(metric, "temporary") == 0;
-}
-
-/* Told in nanoseconds. */
-static bool is_time(const struct limit *l) {
-        return l->unit == LIMIT_IN_NS ||
-               (l->kind == LIMIT_AGAINST &&
-                (strcmp(l->metric, "cpu") == 0 || strcmp(l->metric, "blocked") == 0));
 }
 
 /* "200.0 MiB", "1.2 %/min"; buffer of the caller. */
@@ -74,6 +86,9 @@ static const char *value_text(const struct limit *l, double v, struct value_text
                          l->rate_name);
         else if (is_time(l))
                 snprintf(t->s, sizeof(t->s), "%s", unit_duration(&u, unit_nearest(fabs(v))));
+        else if (is_weight(l))
+                snprintf(t->s, sizeof(t->s), "%s %s", unit_count(&u, unit_nearest(fabs(v))),
+                         weight_name(l));
         else if (counts)
                 snprintf(t->s, sizeof(t->s), "%s", unit_count(&u, unit_nearest(v)));
         else if (l->unit == LIMIT_IN_PERCENT && l->kind != LIMIT_AGAINST)
@@ -334,7 +349,10 @@ static void put_culprits(struct json *j, const struct check_result *r) {
 
 static const char *unit_name(const struct limit *l) {
         if (l->kind == LIMIT_AGAINST)
-                return is_time(l) ? "nanoseconds" : metric_counts(l->metric) ? "count" : "bytes";
+                return is_time(l)                 ? "nanoseconds"
+                       : is_weight(l)             ? weight_name(l)
+                       : metric_counts(l->metric) ? "count"
+                                                  : "bytes";
         switch (l->unit) {
         case LIMIT_IN_BYTES: return "bytes";
         case LIMIT_IN_COUNT: return "count";
@@ -385,6 +403,15 @@ static void put_doubt(struct json *j, const char *key, struct str *doubt) {
                 json_null(j);
 }
 
+/* null: the moments of the trace have numbers and no times. */
+static void put_time(struct json *j, const char *key, const struct diff_side *s, uint64_t ns) {
+        json_key(j, key);
+        if (s->answer->totals.lacks_time)
+                json_null(j);
+        else
+                json_double(j, (double)ns / 1e9, 6);
+}
+
 static void write_json(FILE *out, struct check *c) {
         const struct diff_side *s = &c->side;
         struct str verdict = {0};
@@ -404,8 +431,8 @@ static void write_json(FILE *out, struct check *c) {
                 json_null(&j);
         json_key(&j, "window");
         json_object(&j);
-        json_put_double(&j, "from_s", (double)s->from_ns / 1e9, 6);
-        json_put_double(&j, "to_s", (double)s->to_ns / 1e9, 6);
+        put_time(&j, "from_s", s, s->from_ns);
+        put_time(&j, "to_s", s, s->to_ns);
         json_end(&j);
         json_put_string(&j, "filter", query_filter_text(c->options->source.request->filter));
         put_doubt(&j, "doubt", &c->doubt);

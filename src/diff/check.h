@@ -38,8 +38,10 @@ struct limit {
         double limit;         /* rates: in a second */
         const char *text;     /* as it was written */
         const char *function; /* LIMIT_FUNCTION */
-        const char *metric;   /* LIMIT_AGAINST */
-        double rate_s;        /* rates: the time they were written for: 60 for 1%/min */
+        const char
+                *metric;  /* LIMIT_AGAINST; NULL until it is measured: what diff compares unasked */
+        uint32_t of_unit; /* LIMIT_AGAINST, once it is measured: enum trace_unit */
+        double rate_s;    /* rates: the time they were written for: 60 for 1%/min */
         const char *rate_name;
 };
 

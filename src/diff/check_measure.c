@@ -74,6 +74,9 @@ static void note_lengths(const struct diff *d, struct check_result *r) {
         uint64_t now_ns = side_duration_ns(&d->sides[NAME_NEW]);
         struct unit_text t, u;
 
+        if (d->sides[NAME_OLD].answer->totals.lacks_time ||
+            d->sides[NAME_NEW].answer->totals.lacks_time)
+                return;
         if (d->metric != QUERY_PEAK && d->metric != QUERY_END &&
             fabs((double)now_ns - (double)base_ns) * 100 > (double)base_ns * MEASURE_ALIKE_PCT)
                 snprintf(r->remark, sizeof(r->remark), "recorded for %s, the base for %s",
@@ -94,6 +97,7 @@ static bool is_above(const struct diff *d, const struct check_result *r) {
 static int compare(struct check *c, struct check_result *r, const struct request *asked,
                    struct err *reterr) {
         const struct check_options *o = c->options;
+        struct limit *limit = &o->limits.items[r->limit - o->limits.items];
         struct diff_options options = DIFF_OPTIONS_DEFAULT;
         struct diff d;
         int x;
@@ -101,6 +105,8 @@ static int compare(struct check *c, struct check_result *r, const struct request
         options.sources[NAME_OLD] = (struct diff_source){o->against, asked};
         options.sources[NAME_NEW] = (struct diff_source){o->source.path, asked};
         x = diff_gather(&d, &options, reterr);
+        if (!limit->metric)
+                limit->metric = query_metric_name(x < 0 ? QUERY_PEAK : d.metric);
         if (x == -ENODATA) {
                 r->status = CHECK_UNTOLD;
                 snprintf(r->remark, sizeof(r->remark), "the traces do not both have it");
@@ -108,6 +114,7 @@ static int compare(struct check *c, struct check_result *r, const struct request
         }
         if (x < 0)
                 return x;
+        limit->of_unit = query_metric_unit(d.sides[NAME_NEW].q, d.metric);
         r->base = diff_total(&d, NAME_OLD);
         r->measured = diff_total(&d, NAME_NEW);
         note_lengths(&d, r);
@@ -135,7 +142,7 @@ static int compare(struct check *c, struct check_result *r, const struct request
 
 static int measure_against(struct check *c, struct check_result *r, struct err *reterr) {
         struct request asked = request_copy(c->options->source.request);
-        int x = request_set(&asked, "by", r->limit->metric, reterr);
+        int x = r->limit->metric ? request_set(&asked, "by", r->limit->metric, reterr) : 0;
 
         if (x >= 0)
                 x = compare(c, r, &asked, reterr);
@@ -364,7 +371,12 @@ static int measure(struct check *c, struct check_result *r, struct err *reterr) 
         }
         if (c->side.v->meta.unit != TRACE_UNIT_BYTES && r->limit->kind != LIMIT_AGAINST) {
                 r->status = CHECK_UNTOLD;
-                snprintf(r->remark, sizeof(r->remark), "the trace has no bytes");
+                snprintf(
+                        r->remark, sizeof(r->remark), "%s",
+                        c->side.v->meta.unit != TRACE_UNIT_NS ? "the trace has nothing about memory"
+                        : is_about_time(r->limit)
+                                ? "the trace has sums of time and does not say of which: use --against"
+                                : "the trace has time and nothing about memory");
                 return 0;
         }
         if (c->side.answer->totals.lacks_live &&

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "diff/chance.h"
 #include "diff/diff_text.h"
 #include "diff/paired.h"
@@ -31,21 +32,37 @@ static int set_metric(struct diff *d, struct err *reterr) {
 static int check_recorded(const struct diff *d, const struct diff_side *side,
                           const struct diff_side *other, struct err *reterr) {
         bool is_time = query_metric_time(d->metric) != QUERY_NO_TIME;
+        int r = 0;
 
         if (is_time && !query_has_ticks(side->q))
-                return err_about(reterr, "by",
-                                 err_set(reterr, -ENODATA,
-                                         "'%s' has no samples of time: record with silt run --cpu",
-                                         side->source->path));
-        if (!is_time && query_is_of_time(side->q))
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENODATA,
-                                query_has_ticks(other->q)
-                                        ? "'%s' has only samples of time: use --by cpu or --by blocked"
-                                        : "'%s' has only samples of time, the other has memory",
-                                side->source->path));
-        return 0;
+                r = err_set(reterr, -ENODATA,
+                            "'%s' has no samples of time: record with silt run --cpu",
+                            side->source->path);
+        else if (!is_time && query_is_of_time(side->q) && query_has_ticks(other->q))
+                r = err_set(reterr, -ENODATA,
+                            "'%s' has only samples of time: use --by cpu or --by blocked",
+                            side->source->path);
+        else if (!is_time && query_is_of_time(side->q))
+                return err_set(
+                        reterr, -ENODATA,
+                        "cannot compare: '%s' has samples of time, '%s' has memory: compare each with one of its kind",
+                        side->source->path, other->source->path);
+        return r < 0 ? err_about(reterr, "by", r) : 0;
+}
+
+/* Of an imported profile without a single sample of the kind nobody knows that there was none. */
+static int check_kind_of_time(const struct diff *d, const struct diff_side *s, struct err *reterr) {
+        const struct request *asked = diff_request(d->options);
+        bool is_cpu = d->metric == QUERY_CPU;
+
+        if (!query_metric_time(d->metric) || !query_is_imported(s->q) ||
+            s->answer->totals.alloc_bytes || side_is_windowed(s) || asked->process ||
+            !query_filter_is_empty(asked->filter))
+                return 0;
+        return err_about(reterr, "by",
+                         err_set(reterr, -ENODATA, "'%s' has no samples of %s: use --by %s",
+                                 s->source->path, is_cpu ? "CPU time" : "time blocked",
+                                 is_cpu ? "blocked" : "cpu"));
 }
 
 static bool lacks_peak(const struct diff_side *s) {
@@ -68,7 +85,11 @@ static int settle_metric(struct diff *d, struct err *reterr) {
         else if (d->metric == QUERY_PEAK && (lacks_peak(old) || lacks_peak(new)))
                 d->metric = QUERY_END;
         r = check_recorded(d, old, new, reterr);
-        return r < 0 ? r : check_recorded(d, new, old, reterr);
+        if (r >= 0)
+                r = check_recorded(d, new, old, reterr);
+        if (r >= 0)
+                r = check_kind_of_time(d, old, reterr);
+        return r < 0 ? r : check_kind_of_time(d, new, reterr);
 }
 
 static int set_scale(struct diff *d, struct err *reterr) {
@@ -79,10 +100,11 @@ static int set_scale(struct diff *d, struct err *reterr) {
                 if (!diff_request(d->options)->per_second)
                         continue;
                 if (d->sides[side].answer->totals.lacks_time)
-                        return err_about(reterr, "per-second",
-                                         err_set(reterr, -ENOTSUP,
-                                                 "%s: the recording has no times: leave it out",
-                                                 d->sides[side].source->path));
+                        return err_about(
+                                reterr, "per-second",
+                                err_set(reterr, -ENOTSUP,
+                                        "%s: the recording has no times, so no rates are known: leave it out",
+                                        d->sides[side].source->path));
                 if (ns == 0)
                         return err_about(reterr, "per-second",
                                          err_set(reterr, -ERANGE,
@@ -104,16 +126,33 @@ static int check_sites(const struct diff *d, struct err *reterr) {
                         "numbers of call paths are those of one trace: use function or asked-by"));
 }
 
-/* Samples are no bytes. */
+static const char *what_it_has(const struct diff_side *s) {
+        static const char *const names[] = {"memory", "numbers of samples", "sums of time",
+                                            "weights of an unknown unit"};
+
+        return query_is_of_time(s->q) ? "samples of time" : names[s->v->meta.unit];
+}
+
+/* Samples are no bytes. Sums and samples of time are both time, but only sums have no states. */
 static int check_units(const struct diff *d, struct err *reterr) {
-        static const char *const names[] = {"bytes", "samples", "time", "units"};
         const struct diff_side *old = &d->sides[NAME_OLD], *new = &d->sides[NAME_NEW];
+        const struct diff_side *samples = query_is_of_time(old->q)   ? old
+                                          : query_is_of_time(new->q) ? new
+                                                                     : NULL;
+        bool is_sum = MAX(old->v->meta.unit, new->v->meta.unit) == TRACE_UNIT_NS;
 
         if (old->v->meta.unit == new->v->meta.unit)
                 return 0;
-        return err_set(reterr, -EINVAL, "cannot compare: '%s' has %s, '%s' has %s",
-                       old->source->path, names[old->v->meta.unit], new->source->path,
-                       names[new->v->meta.unit]);
+        if (samples && is_sum)
+                return err_set(
+                        reterr, -EINVAL,
+                        "cannot compare: '%s' has %s, '%s' has %s: make sums of the samples with 'silt export %s --format pprof'",
+                        old->source->path, what_it_has(old), new->source->path, what_it_has(new),
+                        samples->source->path);
+        return err_set(
+                reterr, -EINVAL,
+                "cannot compare: '%s' has %s, '%s' has %s: compare each with one of its kind",
+                old->source->path, what_it_has(old), new->source->path, what_it_has(new));
 }
 
 static int gather(struct diff *d, struct err *reterr) {

@@ -28,6 +28,16 @@ static void put_percent(struct json *j, const char *key, double old, double new)
                 json_null(j);
 }
 
+/* null where a side does not know it: resident memory that nobody looked at, events of a recording of totals. */
+static void put_known(struct json *j, const char *key, double value, int decimals, bool is_known) {
+        if (is_known) {
+                json_put_double(j, key, value, decimals);
+                return;
+        }
+        json_key(j, key);
+        json_null(j);
+}
+
 /* ---- what is compared ------------------------------------------------------------------------ */
 
 static void put_side(struct json *j, const struct diff *d, enum name_side side) {
@@ -50,8 +60,8 @@ static void put_side(struct json *j, const struct diff *d, enum name_side side) 
                 json_uint(j, side_process(x)->start.pid);
         json_key(j, "window");
         json_object(j);
-        json_put_double(j, "from_s", (double)x->from_ns / 1e9, 6);
-        json_put_double(j, "to_s", (double)x->to_ns / 1e9, 6);
+        put_known(j, "from_s", (double)x->from_ns / 1e9, 6, !x->answer->totals.lacks_time);
+        put_known(j, "to_s", (double)x->to_ns / 1e9, 6, !x->answer->totals.lacks_time);
         json_end(j);
         put_bool(j, "exact", x->answer->is_exact);
         side_add_doubt(x, &doubt);
@@ -62,16 +72,6 @@ static void put_side(struct json *j, const struct diff *d, enum name_side side) 
                 json_null(j);
         json_end(j);
         str_done(&doubt);
-}
-
-/* null where a side does not know it: resident memory that nobody looked at, events of a recording of totals. */
-static void put_known(struct json *j, const char *key, double value, int decimals, bool is_known) {
-        if (is_known) {
-                json_put_double(j, key, value, decimals);
-                return;
-        }
-        json_key(j, key);
-        json_null(j);
 }
 
 static void put_totals(struct json *j, const struct diff *d) {

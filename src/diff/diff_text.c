@@ -167,7 +167,7 @@ static bool is_same_command(const struct diff *d) {
 
         side_add_command(&d->sides[NAME_OLD], SIZE_MAX, &a);
         side_add_command(&d->sides[NAME_NEW], SIZE_MAX, &b);
-        is_same = strcmp(str_text(&a), str_text(&b)) == 0;
+        is_same = a.n && strcmp(str_text(&a), str_text(&b)) == 0;
         str_done(&a);
         str_done(&b);
         return is_same;
@@ -176,6 +176,7 @@ static bool is_same_command(const struct diff *d) {
 static void add_side(const struct diff *d, enum name_side side, struct str *to) {
         const struct diff_side *x = &d->sides[side];
         struct unit_text a, b;
+        size_t begin;
 
         str_addf(to, "%s: ", side == NAME_OLD ? "OLD" : "NEW");
         style_add_clean(to, frame_base(x->source->path));
@@ -185,10 +186,13 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
                 str_addf(to, " from %s to %s", unit_moment(&a, x->from_ns),
                          unit_moment(&b, x->to_ns));
         str_add(to, " (");
+        begin = to->n;
         if (side == NAME_NEW && is_same_command(d))
                 str_add(to, "the same command");
         else
                 side_add_command(x, TEXT_COMMAND_BYTES, to);
+        if (to->n == begin)
+                str_add(to, "its command is unknown");
         if (x->answer->scope.process == QUERY_ALL && query_n_pids(x->q) > 1)
                 str_addf(to, " and all its processes, %s", unit_count(&a, query_n_pids(x->q)));
         else if (x->source->request->process && x->answer->scope.process != QUERY_ALL)
@@ -223,6 +227,23 @@ static void add_lengths(const struct diff *d, struct str *to) {
                  new / old);
 }
 
+/* Why it is not the peak, which diff compares unasked. */
+static void add_metric(const struct diff *d, struct str *to) {
+        const struct query_totals *old = &d->sides[NAME_OLD].answer->totals,
+                                  *new = &d->sides[NAME_NEW].answer->totals;
+        bool is_end = d->metric == QUERY_END;
+
+        if (diff_request(d->options)->has_metric || unit_weights() != UNIT_BYTES ||
+            (!is_end && d->metric != QUERY_ALLOCATED) || (!old->lacks_peak && !new->lacks_peak))
+                return;
+        str_addf(to, "%s not know %s, so %s is compared. ",
+                 old->lacks_peak && new->lacks_peak ? "They do"
+                 : old->lacks_peak                  ? "OLD does"
+                                                    : "NEW does",
+                 is_end ? "the peak" : "what was live",
+                 is_end ? "what was live at the end" : "what was allocated");
+}
+
 static void print_first(const struct style *s, const struct diff *d) {
         const char *filter = query_filter_text(diff_request(d->options)->filter);
         struct str text = {0};
@@ -234,6 +255,7 @@ static void print_first(const struct style *s, const struct diff *d) {
         str_clear(&text);
         add_side(d, NAME_OLD, &text);
         add_side(d, NAME_NEW, &text);
+        add_metric(d, &text);
         add_lengths(d, &text);
         words_add_others(d, &text);
         if (filter[0])

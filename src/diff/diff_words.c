@@ -337,10 +337,14 @@ enum {
         WORDS_ALIKE_PCT = 10,     /* flows, if the windows' lengths differ by no more */
 };
 
+/* Where no length is known, none excuses a difference. */
 static bool lengths_are_alike(const struct diff *d) {
         double a = (double)side_duration_ns(&d->sides[NAME_OLD]);
         double b = (double)side_duration_ns(&d->sides[NAME_NEW]);
 
+        if (d->sides[NAME_OLD].answer->totals.lacks_time ||
+            d->sides[NAME_NEW].answer->totals.lacks_time)
+                return true;
         return fabs(a - b) * 100 <= fmin(a, b) * WORDS_ALIKE_PCT;
 }
 

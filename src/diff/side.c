@@ -98,8 +98,8 @@ void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *t
                 }
                 style_add_clean(to, args[i]);
         }
-        if (n_args == 0)
-                style_add_clean(to, p->exe[0] ? frame_base(p->exe) : "the program");
+        if (n_args == 0) /* nothing: unknown */
+                style_add_clean(to, frame_base(p->exe));
 }
 
 void side_add_doubt(const struct diff_side *s, struct str *to) {

@@ -29,7 +29,7 @@ uint64_t side_duration_ns(const struct diff_side *s); /* of the window */
 bool side_is_windowed(const struct diff_side *s);
 /* The process asked about; of all, the one that holds most. */
 const struct trace_process_info *side_process(const struct diff_side *s);
-/* Appends the command's words, at most about max_bytes of them. */
+/* Appends the command's words, at most about max_bytes of them; nothing where it is unknown. */
 void side_add_command(const struct diff_side *s, size_t max_bytes, struct str *to);
 /* Appends one sentence about why its figures are not whole; nothing when they are. */
 void side_add_doubt(const struct diff_side *s, struct str *to);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "keep/suppressed.h"
+#include "query/spent_time.h"
 #include "trace/loss_note.h"
 
 /* silt names the moment at the end of silt run --leaks so. */
@@ -101,6 +102,11 @@ int kept_leaks_open(struct kept_leaks *l, struct query *q, const char *path, uin
                 open_told(l, q);
                 return 0;
         }
+        if (!query_n_graphs(q) && query_is_imported(q))
+                return err_set(
+                        reterr, -ENOENT,
+                        "'%s' was made by another tool, and says nothing of what points to what: record the program with 'silt run --leaks', or import a log of memcheck",
+                        path);
         r = kept_graph_open(&l->graph, q, process, &why);
         if (r < 0)
                 return err_set(reterr, r, "'%s': %s", path, why.text);

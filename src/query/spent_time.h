@@ -20,6 +20,8 @@ uint32_t query_metric_unit(const struct query *q, enum query_metric m);
 bool query_has_ticks(const struct query *q);
 /* There are no allocations, and ticks: a profile of time alone. */
 bool query_is_of_time(const struct query *q);
+/* Another tool recorded it, and did not know all. */
+bool query_is_imported(const struct query *q);
 /* There is neither yet: it was cut off, or has just begun, before anything of what the program did was written. */
 bool query_is_blank(const struct query *q);
 

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "query/pick.h"
 #include "query/rss.h"
+#include "trace/limit.h"
 
 enum query_time query_metric_time(enum query_metric m) {
         return m == QUERY_CPU       ? QUERY_CPU_TIME
@@ -25,6 +26,16 @@ bool query_has_ticks(const struct query *q) {
 
 bool query_is_of_time(const struct query *q) {
         return query_has_ticks(q) && q->view->n_events == 0;
+}
+
+bool query_is_imported(const struct query *q) {
+        const struct trace_view *v = query_view(q);
+        struct trace_limit l;
+
+        for (size_t i = 0; i < v->n_notes; i++)
+                if (trace_limit_parse(v->notes[i].text, &l) && l.kind == LIMIT_IMPORTED)
+                        return true;
+        return false;
 }
 
 bool query_is_blank(const struct query *q) {

@@ -120,16 +120,34 @@ static int resolve_filter(const struct request *r, struct query *q, struct reque
         return query_filter_check(x->scope.filter, query_view(q)->end_ns, reterr);
 }
 
+/* What to choose instead of a metric that the recording does not know. */
+static const char *known_metrics(const struct query *q) {
+        const struct trace_meta *m = &query_view(q)->meta;
+
+        return m->unit != TRACE_UNIT_BYTES   ? "it has one figure alone: leave --by out"
+               : m->flags & TRACE_LACKS_LIVE ? "choose allocated"
+               : m->flags & TRACE_LACKS_PEAK ? m->flags & (TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS)
+                                                       ? "choose end"
+                                                       : "choose end, allocated or count"
+               : m->flags & (TRACE_LACKS_TRAFFIC | TRACE_LACKS_BLOCKS)
+                       ? "choose peak or end"
+                       : "choose peak, end, allocated or count";
+}
+
+static int refuse_metric(const struct query *q, const char *why, struct err *reterr) {
+        return err_about(reterr, "by",
+                         err_set(reterr, -ENOTSUP, "this recording %s: %s", why, known_metrics(q)));
+}
+
 int request_resolve(const struct request *r, struct query *q, enum request_whom whom,
                     struct request_resolved *ret, struct err *reterr) {
         int x = 0;
 
         *ret = (struct request_resolved){.scope = query_whole(q), .metric = request_metric(r)};
         if (ret->metric == QUERY_TEMPORARY && query_view(q)->meta.flags & TRACE_IS_TOTALS)
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENOTSUP,
-                                "this recording has totals and no events: which allocations were temporary is unknown: choose another metric"));
+                return refuse_metric(
+                        q, "has totals and no events: which allocations were temporary is unknown",
+                        reterr);
         if (query_view(q)->meta.flags & TRACE_LACKS_LIVE &&
             (ret->metric == QUERY_PEAK || ret->metric == QUERY_END ||
              ret->metric == QUERY_GROWTH)) {
@@ -150,18 +168,15 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
         }
         if ((ret->metric == QUERY_COUNT || ret->metric == QUERY_ALLOCATED) &&
             query_view(q)->meta.flags & TRACE_LACKS_TRAFFIC)
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENOTSUP,
-                                "this recording has only what was live: what was allocated in all is unknown: choose another metric"));
+                return refuse_metric(q,
+                                     "has only what was live: what was allocated in all is unknown",
+                                     reterr);
         if (query_view(q)->meta.flags & TRACE_LACKS_BLOCKS &&
             (ret->metric == QUERY_COUNT ||
              (ret->metric == QUERY_ALLOCATED && query_view(q)->meta.unit == TRACE_UNIT_BYTES &&
               !(query_view(q)->meta.flags & TRACE_LACKS_LIVE))))
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENOTSUP,
-                                "this recording has no numbers of blocks: what was allocated is unknown: choose another metric"));
+                return refuse_metric(q, "has no numbers of blocks: what was allocated is unknown",
+                                     reterr);
         if (!r->has_metric && query_is_of_time(q))
                 ret->metric = QUERY_CPU;
         ret->scope.of_time = query_metric_time(ret->metric);
@@ -173,15 +188,13 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
         unit_ask_weights(query_metric_unit(q, ret->metric));
         ret->scope.of_mappings = ret->metric == QUERY_MAPPED;
         if (ret->scope.of_mappings && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENOTSUP,
-                                "this recording is no profile of memory, nothing in it is mapped: choose another metric"));
+                return refuse_metric(q, "is no profile of memory, nothing in it is mapped", reterr);
+        if (ret->scope.of_mappings && query_view(q)->meta.flags & TRACE_IS_TOTALS)
+                return refuse_metric(q,
+                                     "has blocks alone: what the program mapped itself is unknown",
+                                     reterr);
         if (ret->metric == QUERY_GROWTH && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
-                return err_about(
-                        reterr, "by",
-                        err_set(reterr, -ENOTSUP,
-                                "this recording is no profile of memory, nothing in it grows: choose another metric"));
+                return refuse_metric(q, "is no profile of memory, nothing in it grows", reterr);
         if (r->process || whom == REQUEST_ALL)
                 x = query_choose_process(q, r->process, &ret->scope.process, reterr);
         if (x >= 0)
