@@ -82,6 +82,23 @@ enum exposition exposition_of_accept(const char *accept) {
                                                        : EXPOSITION_PROMETHEUS;
 }
 
+bool exposition_may_be_gzip(const char *accept) {
+        double gzip = -1, any = 0;
+
+        for (const char *at = accept ? accept : ""; *at;) {
+                size_t n = strcspn(at, ","), n_blank = strspn(at, " \t");
+                const char *coding = at + MIN(n, n_blank);
+                size_t n_coding = n - MIN(n, n_blank);
+
+                if (is_type(coding, n_coding, "gzip") || is_type(coding, n_coding, "x-gzip"))
+                        gzip = MAX(gzip, quality_of(coding, n_coding));
+                else if (is_type(coding, n_coding, "*"))
+                        any = MAX(any, quality_of(coding, n_coding));
+                at += n + (at[n] == ',');
+        }
+        return gzip < 0 ? any > 0 : gzip > 0;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------- */
 
 static const char *suffix(enum metric_type type) {

@@ -88,6 +88,7 @@ static void check_head(char *const *lines) {
                 require(a.verdict != SCRAPE_METRICS || strcmp(h.path, "/metrics") == 0);
         }
         require(exposition_of_accept(lines[0]) < EXPOSITION_N);
+        (void)exposition_may_be_gzip(lines[0]);
         if (listen_address_parse(lines[3], &address, &err) == 0)
                 require(strlen(address.host) < sizeof(address.host) && address.host[0]);
 }

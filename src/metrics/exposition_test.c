@@ -188,6 +188,31 @@ static void test_accept(void **state) {
                 assert_int_equal(exposition_of_accept(cases[i].accept), cases[i].expected);
 }
 
+static void test_accept_encoding(void **state) {
+        static const struct {
+                const char *accept;
+                bool expected;
+        } cases[] = {
+                {NULL, false},
+                {"", false},
+                {"gzip", true},
+                {"deflate, gzip;q=1.0, *;q=0.5", true},
+                {"GZip ; q=0.3", true},
+                {"x-gzip", true},
+                {"identity", false},
+                {"gzip;q=0", false},
+                {"*, gzip;q=0.0", false},
+                {"*", true},
+                {"*;q=0", false},
+                {"gzipped", false},
+                {"\t,;q=,gzip\t", true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                assert_int_equal(exposition_may_be_gzip(cases[i].accept), cases[i].expected);
+}
+
 static void test_addresses(void **state) {
         static const struct {
                 const char *text, *host;
@@ -247,6 +272,7 @@ int main(void) {
                 cmocka_unit_test(test_one_series),
                 cmocka_unit_test(test_counters_never_fall),
                 cmocka_unit_test(test_accept),
+                cmocka_unit_test(test_accept_encoding),
                 cmocka_unit_test(test_addresses),
                 cmocka_unit_test(test_gate),
         };

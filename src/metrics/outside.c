@@ -101,7 +101,8 @@ static void take_books(struct outside *o, const struct prior *p) {
         const struct jemalloc_found *je = &p->jemalloc;
 
         memset(o->books, 0, sizeof(o->books));
-        if (p->has_arenas && a->is_whole && a->has_mmapped)
+        /* The C library is everywhere: where it has nothing, the program allocates otherwise. */
+        if (p->has_arenas && a->is_whole && a->has_mmapped && a->held_bytes + a->mmapped_bytes)
                 o->books[OUTSIDE_GLIBC] =
                         known_books(a->held_bytes - a->free_bytes + a->mmapped_bytes,
                                     a->held_bytes + a->mmapped_bytes);

@@ -11,6 +11,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <libdeflate.h>
+
 #include "base/macros.h"
 #include "base/system_clock.h"
 #include "metrics/scrape_gate.h"
@@ -27,6 +29,7 @@ enum {
         MAX_FRESH_MS = 15000,
         LOOK_MS = 1000,
         LAST_MS = 2000, /* for those who still read when it is over */
+        GZIP_LEVEL = 1, /* names of series again and again: more work makes it hardly smaller */
 };
 
 /* A request that has been read, and maybe waits. */
@@ -50,7 +53,9 @@ struct scrape_server {
         pthread_mutex_t lock; /* of the rest */
         bool is_stopping;
         struct scrape *waiting;
-        struct MHD_Response *made[EXPOSITION_N]; /* shared by all that read it; NULL: none yet */
+        /* As it is, and packed; shared by all that read it. NULL: none yet, or nobody ever took that form packed */
+        struct MHD_Response *made[EXPOSITION_N][2];
+        bool wants_packed[EXPOSITION_N]; /* somebody did */
         unsigned status;
         uint64_t made_ns, fresh_ns;
 };
@@ -63,9 +68,8 @@ static void wake(struct scrape_server *s) {
 
 /* ---- answers ------------------------------------------------------------------------------------ */
 
-static struct MHD_Response *make_response(struct str *text, const char *type) {
-        size_t n = text->n;
-        char *bytes = strdup(str_text(text));
+/* bytes: which the response frees. */
+static struct MHD_Response *make_response_of(void *bytes, size_t n, const char *type) {
         struct MHD_Response *r;
 
         if (!bytes)
@@ -76,6 +80,25 @@ static struct MHD_Response *make_response(struct str *text, const char *type) {
         mhd.add_response_header(r, "Content-Type", type);
         mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
         mhd.add_response_header(r, "Cache-Control", "no-store");
+        return r;
+}
+
+static struct MHD_Response *make_response(struct str *text, const char *type) {
+        return make_response_of(strdup(str_text(text)), text->n, type);
+}
+
+static struct MHD_Response *make_packed_response(const struct str *text, const char *type) {
+        struct libdeflate_compressor *c = libdeflate_alloc_compressor(GZIP_LEVEL);
+        size_t cap = c ? libdeflate_gzip_compress_bound(c, text->n) : 0;
+        void *bytes = cap ? malloc(cap) : NULL;
+        struct MHD_Response *r;
+
+        if (!bytes)
+                abort();
+        r = make_response_of(bytes, libdeflate_gzip_compress(c, text->bytes, text->n, bytes, cap),
+                             type);
+        mhd.add_response_header(r, "Content-Encoding", "gzip");
+        libdeflate_free_compressor(c);
         return r;
 }
 
@@ -96,7 +119,7 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
 
 struct asked {
         struct scrape_head head;
-        const char *accept;
+        const char *accept, *accept_encoding;
 };
 
 static enum MHD_Result take_header(void *ctx, enum MHD_ValueKind kind, const char *key,
@@ -108,6 +131,8 @@ static enum MHD_Result take_header(void *ctx, enum MHD_ValueKind kind, const cha
                 a->head.host = value;
         else if (strcasecmp(key, "Accept") == 0)
                 a->accept = value;
+        else if (strcasecmp(key, "Accept-Encoding") == 0)
+                a->accept_encoding = value;
         else if (strcasecmp(key, "Transfer-Encoding") == 0)
                 a->head.has_body = true;
         else if (strcasecmp(key, "Content-Length") == 0)
@@ -118,20 +143,25 @@ static enum MHD_Result take_header(void *ctx, enum MHD_ValueKind kind, const cha
 static enum MHD_Result send_metrics(struct scrape_server *s, struct scrape *x,
                                     const struct asked *a) {
         enum exposition e = exposition_of_accept(a->accept);
+        struct MHD_Response *made;
         enum MHD_Result queued;
 
         pthread_mutex_lock(&s->lock);
         x->state = SCRAPE_IS_SERVED;
-        queued = s->made[e] ? mhd.queue_response(x->connection, s->status, s->made[e]) : MHD_NO;
+        made = s->made[e][1] && exposition_may_be_gzip(a->accept_encoding) ? s->made[e][1]
+                                                                           : s->made[e][0];
+        queued = made ? mhd.queue_response(x->connection, s->status, made) : MHD_NO;
         pthread_mutex_unlock(&s->lock);
         return queued;
 }
 
-static bool wait_for_metrics(struct scrape_server *s, struct scrape *x) {
+static bool wait_for_metrics(struct scrape_server *s, struct scrape *x, const struct asked *a) {
         bool waits;
 
         pthread_mutex_lock(&s->lock);
-        waits = !s->is_stopping && (!s->made[0] || clock_now_ns() - s->made_ns > s->fresh_ns);
+        if (exposition_may_be_gzip(a->accept_encoding))
+                s->wants_packed[exposition_of_accept(a->accept)] = true;
+        waits = !s->is_stopping && (!s->made[0][0] || clock_now_ns() - s->made_ns > s->fresh_ns);
         if (waits) {
                 x->state = SCRAPE_WAITS;
                 x->next = s->waiting;
@@ -195,7 +225,7 @@ static enum MHD_Result answer(struct scrape_server *s, struct scrape *x, const c
         admitted = scrape_admit(&a.head, s->listener.is_loopback);
         if (admitted.verdict != SCRAPE_METRICS)
                 return say(x->connection, admitted.status, admitted.text);
-        return wait_for_metrics(s, x) ? MHD_YES : send_metrics(s, x, &a);
+        return wait_for_metrics(s, x, &a) ? MHD_YES : send_metrics(s, x, &a);
 }
 
 static enum MHD_Result request_goes_on(void *ctx, struct MHD_Connection *c, const char *url,
@@ -228,10 +258,21 @@ static void request_ended(void *ctx, struct MHD_Connection *c, void **request,
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
+static void destroy_made(struct MHD_Response *made[EXPOSITION_N][2]) {
+        for (int e = 0; e < EXPOSITION_N; e++)
+                for (int i = 0; i < 2; i++)
+                        if (made[e][i])
+                                mhd.destroy_response(made[e][i]);
+}
+
 /* Takes the place of what was made before, which lives on while somebody reads it. */
 static void publish(struct scrape_server *s, int r, const struct err *err, uint64_t fresh_ns) {
-        struct MHD_Response *made[EXPOSITION_N], *old[EXPOSITION_N];
+        struct MHD_Response *made[EXPOSITION_N][2] = {0}, *old[EXPOSITION_N][2];
+        bool wants_packed[EXPOSITION_N];
 
+        pthread_mutex_lock(&s->lock);
+        memcpy(wants_packed, s->wants_packed, sizeof(wants_packed));
+        pthread_mutex_unlock(&s->lock);
         for (int e = 0; e < EXPOSITION_N; e++) {
                 struct str text = {0};
 
@@ -239,8 +280,11 @@ static void publish(struct scrape_server *s, int r, const struct err *err, uint6
                         exposition_write(&s->set, (enum exposition)e, &text);
                 else
                         str_addf(&text, "silt: %s\n", err->text);
-                made[e] = make_response(&text, r >= 0 ? exposition_type((enum exposition)e)
-                                                      : "text/plain; charset=utf-8");
+                made[e][0] = make_response(&text, r >= 0 ? exposition_type((enum exposition)e)
+                                                         : "text/plain; charset=utf-8");
+                if (r >= 0 && wants_packed[e] && text.n)
+                        made[e][1] =
+                                make_packed_response(&text, exposition_type((enum exposition)e));
                 str_done(&text);
         }
         pthread_mutex_lock(&s->lock);
@@ -250,9 +294,7 @@ static void publish(struct scrape_server *s, int r, const struct err *err, uint6
         s->made_ns = clock_now_ns();
         s->fresh_ns = fresh_ns;
         pthread_mutex_unlock(&s->lock);
-        for (int e = 0; e < EXPOSITION_N; e++)
-                if (old[e])
-                        mhd.destroy_response(old[e]);
+        destroy_made(old);
 }
 
 static void resume_all(struct scrape_server *s) {
@@ -380,9 +422,7 @@ struct scrape_server *scrape_server_free(struct scrape_server *s) {
                 mhd.stop_daemon(s->daemon); /* closes the socket it listened on */
         else if (s->listener.fd >= 0)
                 close(s->listener.fd);
-        for (int e = 0; e < EXPOSITION_N; e++)
-                if (s->made[e])
-                        mhd.destroy_response(s->made[e]);
+        destroy_made(s->made);
         peers_done(&s->peers);
         if (s->wake_fd >= 0)
                 close(s->wake_fd);

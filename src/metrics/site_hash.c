@@ -12,7 +12,7 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
 }
 
 static uint64_t hash_frame(uint64_t hash, const struct name_frame *f, struct names *names) {
-        if (f->function[0])
+        if (f->function[0] && !frame_is_unnamed(f)) /* the nearest symbol is many functions' */
                 return hash_text(hash, name_full(names, f->function));
         hash = hash_text(hash, frame_base(f->module));
         return f->module[0] ? (hash ^ f->offset) * 0x100000001b3ull : hash;

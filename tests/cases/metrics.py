@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """silt metrics: figures are the report's, both formats are what their readers take, and scrapers do no harm."""
 
+import gzip
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import time
 
 from harness.answer import parse as parse_json
+from harness.cases import skip
 from harness.place import in_own_mounts
 from harness.process import TimedOut, give_up, run
 from harness.served import Reply, is_complete, status_of
@@ -443,6 +445,7 @@ def test_allocators_own_books(t):
         _, allocated, active, *more = p.stdout.readline().decode().split()
         metrics = e.scrape()
         told = {s: value(metrics, "silt_allocator_bytes", allocator=name, state=s) for s in ("allocated", "active")}
+        assert {dict(labels)["allocator"] for n, labels in metrics if n == "silt_allocator_bytes"} == {name}, "the C library has nothing beside another"
         others = {s: v for s in ("metadata", "resident", "retained") for v in values(metrics, "silt_allocator_bytes", allocator=name, state=s)}
         assert others == dict(zip(("metadata", "resident", "retained"), map(int, more))), (name, others, more)
         if name == "mimalloc":  # the C library has some blocks of its own in it
@@ -454,6 +457,79 @@ def test_allocators_own_books(t):
         assert e.process.wait(60) == 0
         p.stdin.close()
         assert p.wait(60) == 0, "it was left as it was"
+
+
+def test_an_allocator_that_cannot_be_read(t):
+    """Nothing is told in the place of tcmalloc's books, which silt does not read."""
+    library = "libtcmalloc_minimal.so.4"
+    p = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, LD_PRELOAD=library))
+    t.running.append(p)
+    p.stdin.write(b"is there\n")
+    p.stdin.flush()
+    assert p.stdout.readline() == b"is there\n"
+    with open(f"/proc/{p.pid}/maps") as f:
+        if library not in f.read():
+            skip(f"no {library} here")
+    e = Endpoint(t, "metrics", "--listen", "127.0.0.1:0", str(p.pid))
+    metrics = e.scrape()
+    assert value(metrics, "silt_up") == 1 and not values(metrics, "silt_allocator_bytes"), metrics
+    e.process.terminate()
+    assert e.process.wait(60) == 0
+    p.stdin.close()
+    assert p.wait(60) == 0
+
+
+SITES = """
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[2];
+__attribute__((noinline)) static void one(void) { kept[0] = malloc(100000); }
+__attribute__((noinline)) static void other(void) { kept[1] = malloc(200000); }
+int main(void) { one(); other(); return 0; }
+"""
+
+
+def test_code_without_names(t):
+    """Two call paths are two series, also where the nearest name that is left is that of another function: the same in each run."""
+    program = t.path("sites")
+    with open(program + ".c", "w") as f:
+        f.write(SITES)
+    for options in ([], ["-rdynamic"]):  # then main has a name
+        r = run(["gcc", "-O1", "-fno-builtin", "-s", *options, program + ".c", "-o", program])
+        assert r.code == 0, r.errors
+        told = []
+        for trace in (t.path("1.silt"), t.path("2.silt")):
+            t.silt.record(trace, [program], ["-f"])
+            metrics = parse(t.silt.command("metrics", trace).text)
+            told.append({dict(labels)["site"]: v for (name, labels), v in metrics.items() if name == "silt_site_live_bytes"})
+        assert sorted(told[0].values()) == [100000, 200000] and told[0] == told[1], told
+
+
+def test_packed(t):
+    """gzip for whoever takes it, of the same bytes; Prometheus does."""
+    trace = t.path("t.silt")
+    t.silt.record(trace, [t.helper(), "allocate", "10"])
+    e = Endpoint(t, "metrics", "--listen", "127.0.0.1:0", trace)
+
+    def ask(*headers):
+        head, _, body = e.send("\r\n".join(["GET /metrics HTTP/1.1", "Host: localhost", "Connection: close", *headers, "", ""]).encode()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 "), head
+        is_packed = b"content-encoding: gzip" in head.lower()
+        return is_packed, gzip.decompress(body) if is_packed else body, len(body)
+
+    for accept in ("text/plain", "application/openmetrics-text"):
+        deadline = time.monotonic() + 60
+        while not (packed := ask(f"Accept: {accept}", "Accept-Encoding: gzip"))[0]:  # made when somebody takes it for the first time
+            give_up(deadline, "never packed")
+            time.sleep(0.2)
+        plain = ask(f"Accept: {accept}")
+        assert not plain[0] and not ask(f"Accept: {accept}", "Accept-Encoding: gzip;q=0, identity")[0]
+        assert packed[2] < plain[2] / 3, (packed[2], plain[2])
+        assert (b"# EOF\n" in packed[1]) == (accept != "text/plain")
+        same = [{k: v for k, v in parse(body.decode()).items() if not k[0].endswith("_age_seconds")} for body in (packed[1], plain[1])]
+        assert same[0] == same[1], same
+    e.process.terminate()
+    assert e.process.wait(20) == 0
 
 
 def test_a_folder(t):
