@@ -22,6 +22,7 @@ static bool take_option(struct top_options *o, enum top_option option, struct cl
         case TOP_JSON: o->is_json = true; break;
         case TOP_COMPONENTS: return cli_take_components(p, &o->follow.rules);
         case TOP_MAPPED: o->ask.of_mappings = true; break;
+        case TOP_TASKS: o->ask.of_tasks = true; break;
         case TOP_EVERY: return cli_value_duration(p, &o->every_ns);
         case TOP_FRAMES: return cli_value_number(p, 1, UINT32_MAX, &o->n_frames);
         case TOP_OPTION_NONE: break;
