@@ -102,8 +102,6 @@ struct area {
         const struct resident_area *a;
         const char *name;
         struct counted c;
-        const char *
-                after_file; /* it begins where this one's mapping ends: its zeroed data; NULL: none */
 };
 
 static const char *name_of(const struct resident *r, uint32_t name) {
@@ -186,9 +184,7 @@ static bool is_mapped_by_program(const struct bill_owner *o, const struct reside
 static void add_anonymous(struct bill *b, const struct bill_owner *o, const struct area *x) {
         if (is_mapped_by_program(o, x->a))
                 add_ranges(b, o, x);
-        else if (x->after_file)
-                add_named(b, BILL_CHANGED, x->after_file, &x->c);
-        else if (x->name[0] == '/')
+        else if (x->name[0] == '/') /* zeroed data of that file, as far as the file says */
                 add_named(b, BILL_CHANGED, x->name, &x->c);
         else
                 add_unnamed(b, o->has_ranges ? BILL_REST : BILL_MAPPED, x);
@@ -312,7 +308,7 @@ static void add_frees(struct bill *b, const struct resident *r) {
 /* Returns what the area counts for, the heap's pages included. */
 static uint64_t count_area(struct bill *b, const struct resident *r, const struct bill_owner *o,
                            size_t i, uint64_t *heap_bytes) {
-        const struct resident_area *a = &r->areas.items[i], *before = i ? a - 1 : NULL;
+        const struct resident_area *a = &r->areas.items[i];
         uint64_t all = o->is_shared_once ? MIN(a->pss_bytes, a->rss_bytes) : a->rss_bytes;
         uint64_t heap = share_of(all, a->heap_rss_bytes, a->rss_bytes);
         struct area x = {.a = a, .name = name_of(r, a->name)};
@@ -324,9 +320,6 @@ static uint64_t count_area(struct bill *b, const struct resident *r, const struc
         x.c = (struct counted){.bytes = all - heap,
                                .private_bytes = MIN(a->private_dirty_bytes, all - heap),
                                .size_bytes = a->size_bytes};
-        if (before && a->begin && before->begin + before->size_bytes == a->begin &&
-            before->kind == RESIDENT_FILE_PRIVATE && a->kind == RESIDENT_ANON && !x.name[0])
-                x.after_file = name_of(r, before->name);
         *heap_bytes += heap;
         if (heap && !r->has_blocks) {
                 struct area pages = x;
