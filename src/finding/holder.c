@@ -28,22 +28,33 @@ static bool is_told_already(const struct facts *f) {
         return false;
 }
 
+/* "nearly all of the 1.2 GiB that were live at the peak", "2.6 MiB of the 9.7 MiB at the peak (27 %)". */
+static const char *say_part(struct facts *f, uint64_t bytes, const char *behind, unsigned pct) {
+        uint64_t whole_bytes = f->totals->peak_bytes;
+        struct unit_text own, all;
+
+        if (strcmp(unit_bytes(&own, bytes), unit_bytes(&all, whole_bytes)) == 0)
+                return say(f, "%sall of the %s %s", bytes < whole_bytes ? "nearly " : "", all.s,
+                           behind);
+        return say(f, "%s of the %s %s (%u %%)", own.s, all.s, behind, pct);
+}
+
 static const char *say_held(struct facts *f, const struct finding *x, unsigned pct) {
-        struct unit_text own, all, resident;
         struct query_resident_peak peak;
+        struct unit_text resident;
 
         query_resident_peak(f->q, &f->source->answer->scope, f->totals, &peak);
-        if (!peak.is_less)
-                return say(f, "%s held %s of the %s at the peak (%u %%).", x->function,
-                           unit_bytes(&own, x->bytes), unit_bytes(&all, f->totals->peak_bytes),
-                           pct);
+        if (!peak.is_less && !peak.is_unknown)
+                return say(f, "%s held %s.", x->function,
+                           say_part(f, x->bytes, "at the peak", pct));
         return say(
                 f,
-                peak.is_exact
-                        ? "%s requested %s of the %s that were live at the peak (%u %%), but at most %s of the process was resident."
-                        : "%s requested %s of the %s that were live at the peak (%u %%), but no sample found more than %s of the process resident.",
-                x->function, unit_bytes(&own, x->bytes), unit_bytes(&all, f->totals->peak_bytes),
-                pct, unit_bytes(&resident, peak.bytes));
+                peak.is_exact ? "%s requested %s, but at most %s of the process was resident."
+                : peak.is_unknown
+                        ? "%s requested %s, but no sample found more than %s of the process resident, and none was taken after the peak."
+                        : "%s requested %s, but no sample found more than %s of the process resident.",
+                x->function, say_part(f, x->bytes, "that were live at the peak", pct),
+                unit_bytes(&resident, peak.bytes));
 }
 
 void find_holder(struct facts *f, const struct askers *askers) {

@@ -499,7 +499,7 @@ static void tell_leak(struct left *l, size_t asker) {
         x->function = place_name(f, &frame, is_task);
         x->text = say(
                 f,
-                "%s: %s in %s block%s %s still allocated %s, neither startup memory nor a cache%s; %s.",
+                "%s: %s in %s block%s %s still allocated %s, neither startup memory nor a cache of steady size%s; %s.",
                 place_name(f, &frame, is_task), unit_bytes(&bytes, x->bytes),
                 unit_count(&blocks, n_blocks), plural(n_blocks), n_blocks == 1 ? "was" : "were",
                 ending(f),

@@ -191,7 +191,7 @@ static void tell_value(struct facts *f, struct finding *x) {
         if (query_metric_time(s->by))
                 x->text = say(f, "%s All call paths through it: %s.", x->text, t.s);
         else if (s->by == QUERY_GROWTH)
-                x->text = say(f, "%s It grew by %s%s.", x->text, t.s, say_since(f, s));
+                x->text = say(f, "%s In all it grew by %s%s.", x->text, t.s, say_since(f, s));
         else
                 x->text = say(f, "%s All call paths through it: %s%s.", x->text, t.s,
                               s->by == QUERY_COUNT       ? " allocations"

@@ -52,6 +52,8 @@ void query_resident_peak(struct query *q, const struct query_scope *scope,
                 return;
         ret->untouched_bytes = MIN(untouched_bytes(q, scope), blocks_bytes);
         ret->is_exact = is_exact(q, scope, totals);
-        ret->is_less = blocks_bytes / 3 * 2 > bytes && blocks_bytes - bytes >= PEAK_MIN_BYTES &&
-                       (ret->is_exact || has_sample_behind_peak(q, scope, totals));
+        if (blocks_bytes / 3 * 2 <= bytes || blocks_bytes - bytes < PEAK_MIN_BYTES)
+                return;
+        ret->is_less = ret->is_exact || has_sample_behind_peak(q, scope, totals);
+        ret->is_unknown = !ret->is_less && scope->process != QUERY_ALL;
 }

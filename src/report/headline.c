@@ -190,7 +190,7 @@ static void add_family(const struct style *s, const struct report *r, const stru
         str_done(&first);
 }
 
-/* Far less of the largest was resident than its blocks were: what was never touched is not held. */
+/* Far less of the largest was resident, or found to be, than its blocks were: what was never touched is not held. */
 static bool is_requested_only(const struct report *r, const struct holder *h,
                               struct query_resident_peak *ret) {
         struct query_scope scope = {.process = h->process, .to_ns = UINT64_MAX};
@@ -198,7 +198,7 @@ static bool is_requested_only(const struct report *r, const struct holder *h,
         if (report_is_windowed(r) || h->process >= r->answer->n_processes)
                 return false;
         query_resident_peak(r->q, &scope, &r->answer->processes[h->process], ret);
-        return ret->is_less;
+        return ret->is_less || ret->is_unknown;
 }
 
 /* Of several processes the one comes first that holds the memory. */
@@ -225,11 +225,14 @@ static void add_held(const struct style *s, const struct report *r, const struct
         if (!report_is_windowed(r))
                 str_addf(to, " of %s", unit_duration(&b, end_of(r)));
         if (is_requested)
-                str_addf(to,
-                         peak.is_exact ? "; at most %s of %s resident"
-                                       : "; no sample found more than %s of %s resident",
-                         unit_bytes(&a, peak.bytes),
-                         h->n > 1 ? "the largest of them" : "its memory");
+                str_addf(
+                        to,
+                        peak.is_exact ? "; at most %s of %s resident"
+                        : peak.is_unknown
+                                ? "; no sample found more than %s of %s resident, and none was taken after the peak"
+                                : "; no sample found more than %s of %s resident",
+                        unit_bytes(&a, peak.bytes),
+                        h->n > 1 ? "the largest of them" : "its memory");
 }
 
 /* Where blocks are not most of it, the one comes first that has the memory: it may be another. */

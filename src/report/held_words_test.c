@@ -49,8 +49,9 @@ static void assert_says(const char *text, bool is_said, const char *words) {
         }
 }
 
-/* A process requests 1.2 GiB, and a sample finds so much of it resident; then it ends. */
-static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
+/* A process requests 1.2 GiB, and a sample finds so much of it resident, unless it was taken before; then it ends. */
+static char *tell_when(bool is_child, bool is_early, uint64_t sampled_mib, uint64_t told_mib) {
+        struct trace_sample sample = {.anon_bytes = sampled_mib * MIB};
         const struct fabric_options o = {.seed = 1, .max_processes = 2, .max_threads = 1};
         struct fabric *f = fabric_new(TRACE_PATH, &o);
         uint32_t a = fabric_frame(f, 0, "/bin/x", "reserve", "", 0), process = 0;
@@ -60,11 +61,14 @@ static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
                 process = fabric_fork(f, 0);
                 fabric_thread(f, process, "main");
         }
+        sample.process = process;
+        sample.time_ns = fabric_now_ns(f);
+        fabric_wait(f, 10000);
         fabric_alloc(f, process, 0, a, 1200ull * MIB);
         fabric_wait(f, 10000);
-        trace_put_sample(fabric_writer(f), &(struct trace_sample){.process = process,
-                                                                  .time_ns = fabric_now_ns(f),
-                                                                  .anon_bytes = sampled_mib * MIB});
+        if (!is_early)
+                sample.time_ns = fabric_now_ns(f);
+        trace_put_sample(fabric_writer(f), &sample);
         fabric_wait(f, 10000);
         trace_end_process(fabric_writer(f),
                           &(struct trace_process_end){.process = process,
@@ -74,6 +78,10 @@ static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
                                                       .peak_rss_bytes = told_mib * MIB});
         fabric_end(f);
         return report_words();
+}
+
+static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
+        return tell_when(is_child, false, sampled_mib, told_mib);
 }
 
 static void test_of_a_child(void **state) {
@@ -86,13 +94,29 @@ static void test_of_a_child(void **state) {
                     "; no sample found more than 45.0 MiB of its memory resident. ");
         assert_says(
                 untouched, true,
-                ": reserve requested 1.2 GiB of the 1.2 GiB that were live at the peak (100 %), but no sample found more "
+                ": reserve requested all of the 1.2 GiB that were live at the peak, but no sample found more "
                 "than 45.0 MiB of the process resident.");
         assert_says(untouched, false, " held ");
         assert_says(touched, true, "held nearly all of the 1.2 GiB that ");
         assert_says(touched, true, " together held at the peak, after ");
-        assert_says(touched, true, "reserve held 1.2 GiB of the 1.2 GiB at the peak");
+        assert_says(touched, true, "reserve held all of the 1.2 GiB at the peak.");
         assert_says(touched, false, "requested");
+}
+
+/* Nobody looked after the peak: it may have touched all of it, or nothing. */
+static void test_of_a_child_that_ends_at_once(void **state) {
+        _cleanup_free_ char *text = tell_when(true, true, 4, 4);
+
+        (void)state;
+        assert_says(text, true, "requested nearly all of the 1.2 GiB that ");
+        assert_says(
+                text, true,
+                "; no sample found more than 4.0 MiB of its memory resident, and none was taken after the peak. ");
+        assert_says(
+                text, true,
+                ": reserve requested all of the 1.2 GiB that were live at the peak, but no sample found more "
+                "than 4.0 MiB of the process resident, and none was taken after the peak.");
+        assert_says(text, false, " held ");
 }
 
 /* Of the recorded program the kernel told at its end how much it was. */
@@ -102,14 +126,15 @@ static void test_of_the_program(void **state) {
         (void)state;
         assert_says(
                 untouched, true,
-                "reserve requested 1.2 GiB of the 1.2 GiB that were live at the peak (100 %), but at most 45.0 MiB of the "
+                "reserve requested all of the 1.2 GiB that were live at the peak, but at most 45.0 MiB of the "
                 "process was resident.");
-        assert_says(touched, true, "reserve held 1.2 GiB of the 1.2 GiB at the peak (100 %).");
+        assert_says(touched, true, "reserve held all of the 1.2 GiB at the peak.");
 }
 
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_of_a_child),
+                cmocka_unit_test(test_of_a_child_that_ends_at_once),
                 cmocka_unit_test(test_of_the_program),
         };
 

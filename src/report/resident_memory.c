@@ -175,7 +175,7 @@ static void add_part(const struct report *r, const struct resident *x, enum resi
         case RESIDENT_PART_REST:
                 str_addf(
                         to,
-                        x->scope.process == QUERY_ALL && query_view(r->q)->n_processes > 1
+                        x->scope.process == QUERY_ALL && query_n_pids(r->q) > 1
                                 ? "about %s that they share after a fork, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
                         : late_start_is_there(r)
                                 ? "about %s from before the recording, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
