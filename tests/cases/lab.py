@@ -153,6 +153,7 @@ def test_find_limit(t):
         got = answer(r)
         truth = by_hand(t, grow, [str(mib)], 4096, (mib + 20) << 20, 32 << 10)
         assert r.code == 0 and got["schema"] == "silt.lab-limit/1", got
+        t.notes.append(f"{mib} MiB: a limit of {got['limit_bytes']:,} bytes, {truth:,} by hand, {100 * (got['limit_bytes'] / truth - 1):+.2f} %")
         assert abs(got["limit_bytes"] - truth) <= truth / 100, (got, truth)
         assert got["survived_runs"] == 3 and got["failed_why"] == "oom-kill", got
         assert got["failed_limit_bytes"] < got["limit_bytes"], got
