@@ -81,8 +81,13 @@ static bool is_range_end(unsigned char op) {
                op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
 }
 
+/* IS differs where NULL is: a NULL to compare with leaves rows that are NULL. */
+static bool is_equality(unsigned char op) {
+        return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
 static bool is_of_use(const struct sql_column *c, unsigned char op) {
-        if (op == SQLITE_INDEX_CONSTRAINT_EQ)
+        if (is_equality(op))
                 return c->use & (SQL_IS_ARGUMENT | SQL_IS_EQUAL | SQL_IS_RANGE | SQL_IS_KEY);
         return is_range_end(op) && c->use & SQL_IS_RANGE;
 }
@@ -101,7 +106,7 @@ static double part_left(const struct sql_vtab *v, const struct sql_column *c, un
                         double n_rows) {
         double n_values = USUAL_VALUES;
 
-        if (op != SQLITE_INDEX_CONSTRAINT_EQ)
+        if (!is_equality(op))
                 return 1.0 / RANGE_PART;
         if (c->use & SQL_IS_KEY)
                 return 1 / fmax(n_rows, 1);
@@ -124,7 +129,7 @@ static bool stretch_narrow(struct stretch *to, const struct sql_vtab *v, const s
         sqlite3_value *value = NULL;
         double below;
 
-        if (!c->part_below || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ)
+        if (!c->part_below || is_equality(info->aConstraint[i].op))
                 return false;
 #if SQLITE_VERSION_NUMBER >= 3038000
         if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK)
@@ -160,8 +165,7 @@ static bool lacks_argument(const struct sql_vtab *v, const sqlite3_index_info *i
                 int column = info->aConstraint[i].iColumn;
 
                 if (column >= 0 && v->table->columns[column].use & SQL_IS_ARGUMENT &&
-                    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
-                    !info->aConstraint[i].usable)
+                    is_equality(info->aConstraint[i].op) && !info->aConstraint[i].usable)
                         return true;
         }
         return false;
@@ -180,9 +184,8 @@ static bool is_time(const struct sql_column *c) {
 }
 
 static bool is_comparison(unsigned char op) {
-        return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_NE ||
-               op == SQLITE_INDEX_CONSTRAINT_IS || op == SQLITE_INDEX_CONSTRAINT_ISNOT ||
-               is_range_end(op);
+        return is_equality(op) || op == SQLITE_INDEX_CONSTRAINT_NE ||
+               op == SQLITE_INDEX_CONSTRAINT_ISNOT || is_range_end(op);
 }
 
 /* SQLite reads a number that is written as a text. The value itself is not to change: others may look at it, too. */
@@ -304,6 +307,7 @@ static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
 static const char *sign_of(long op) {
         switch (op) {
         case SQLITE_INDEX_CONSTRAINT_EQ: return "=";
+        case SQLITE_INDEX_CONSTRAINT_IS: return "IS";
         case SQLITE_INDEX_CONSTRAINT_GT: return ">";
         case SQLITE_INDEX_CONSTRAINT_GE: return ">=";
         case SQLITE_INDEX_CONSTRAINT_LT: return "<";
@@ -338,7 +342,7 @@ static void range_narrow(struct sql_range *r, int64_t low, int64_t high) {
         r->high = MIN(r->high, high);
 }
 
-/* Numbers only: of texts and others SQLite knows better how they compare, and no row is left out for them. */
+/* Numbers and NULL: of texts and others SQLite knows better how they compare, and no row is left out for them. */
 static void range_take(struct sql_range *r, int op, sqlite3_value *value) {
         int type = sqlite3_value_type(value);
         int64_t floor_of, ceil_of;
@@ -352,11 +356,15 @@ static void range_take(struct sql_range *r, int op, sqlite3_value *value) {
                         return;
                 floor_of = (int64_t)floor(x);
                 ceil_of = (int64_t)ceil(x);
+        } else if (type == SQLITE_NULL && op != SQLITE_INDEX_CONSTRAINT_IS) {
+                range_narrow(r, 1, 0); /* what is compared with NULL is not true of any row */
+                return;
         } else {
                 return;
         }
         switch (op) {
-        case SQLITE_INDEX_CONSTRAINT_EQ: range_narrow(r, ceil_of, floor_of); break;
+        case SQLITE_INDEX_CONSTRAINT_EQ:
+        case SQLITE_INDEX_CONSTRAINT_IS: range_narrow(r, ceil_of, floor_of); break;
         case SQLITE_INDEX_CONSTRAINT_GT:
                 if (floor_of < INT64_MAX)
                         range_narrow(r, floor_of + 1, INT64_MAX);

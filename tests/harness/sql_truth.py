@@ -54,6 +54,10 @@ LINKS = [("allocations.stack", "sites.stack"), ("allocations.thread", "threads.i
          ("allocations.time_ns", "events.time_ns"), ("sites.function", "sites.function"), ("live.thread", "threads.id")]
 
 
+# Of SQLite's program, for one statement. Tables joined by what hundreds of rows have in common need more memory than silt gives a statement.
+MAX_STEPS = 10_000_000
+
+
 class Truth:
     def __init__(self, path, has_events=True, has_live=True):
         self.db = sqlite3.connect(path)
@@ -68,6 +72,7 @@ class Truth:
                 self.tables.pop(name, None)
         self.end_ns = self.db.execute("SELECT value FROM trace WHERE key = 'to_ns'").fetchone()[0]
         self.samples = {}
+        self.db.set_progress_handler(lambda: 1, MAX_STEPS)
         for table, columns in self.tables.items():
             if table == "live":
                 continue
@@ -79,7 +84,7 @@ class Truth:
             self.samples["live", column] = self.samples.get(("allocations", column if column != "age_ns" else "lifetime_ns"), [])
 
     def answer(self, statement):
-        """Rows of one text each, in no order; None where SQLite refuses the statement."""
+        """Rows of one text each, in no order; None where SQLite refuses the statement, or it takes too many steps."""
         try:
             return sorted(row[0] for row in self.db.execute(statement))
         except sqlite3.OperationalError:
