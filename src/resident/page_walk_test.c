@@ -324,6 +324,14 @@ static void test_size_classes(void **unused) {
         assert_int_equal(size_room_of(SIZE_JEMALLOC, 0x1000, 1025, PAGE).room_bytes, 1280);
         assert_int_equal(size_room_of(SIZE_JEMALLOC, 0x1000, 17000, PAGE).room_bytes, 20480);
         assert_int_equal(size_room_of(SIZE_MIMALLOC, 0x1000, 65, PAGE).room_bytes, 80);
+        assert_int_equal(size_room_of(SIZE_GLIBC, 0x1010, 33 * PAGE - 18, PAGE).room_bytes,
+                         34 * PAGE);
+        assert_int_equal(size_room_of(SIZE_MIMALLOC, 0x1000, (128 << 10) + 1, PAGE).room_bytes,
+                         192 << 10);
+        assert_int_equal(size_room_of(SIZE_MIMALLOC, 0x1000, (1 << 20) + 1, PAGE).room_bytes,
+                         1536 << 10);
+        assert_int_equal(size_room_of(SIZE_TCMALLOC, 0x1000, 800, PAGE).room_bytes, 896);
+        assert_int_equal(size_room_of(SIZE_TCMALLOC, 0x1000, 32769, PAGE).room_bytes, 40960);
         /* by the name that recordings have for it */
         assert_int_equal(size_room_of(size_model_of("gperftools"), 0x1000, 1100, PAGE).room_bytes,
                          1152);

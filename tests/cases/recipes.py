@@ -205,6 +205,49 @@ def test_waste_of_the_allocator_used(t):
     assert found
 
 
+ROOMS = """
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void tell(size_t n) {
+        void *p = malloc(n);
+        printf("%zu %zu %zu\\n", n, malloc_usable_size(p), (size_t)p % 4096);
+}
+int main(void) {
+        setvbuf(stdout, NULL, _IONBF, 0);
+        for (size_t n = 1; n < 3000; n++) tell(n);
+        for (size_t n = 3000; n < 40 << 20; n += n / 64) for (int i = -1; i < 2; i++) tell(n + i);
+        for (size_t n = 4096; n <= 32 << 20; n *= 2) for (int i = -1; i < 2; i++) tell(n + i);
+}
+"""
+
+
+def test_block_room_is_what_allocators_say(t):
+    """Sizes from 1 byte to 40 MiB, each as the allocator itself tells its room. Nothing is freed, so that glibc maps what is large."""
+    trace, program = t.path("t.silt"), t.path("rooms")
+    assert t.silt.record(trace, ["/bin/true"], ["-f"]).code == 0
+    with open(program + ".c", "w") as f:
+        f.write(ROOMS)
+    built = run(["gcc", "-O1", "-fno-builtin", program + ".c", "-o", program])
+    assert built.code == 0, built.errors
+    for name, library in (("glibc", ""), ("jemalloc", "libjemalloc.so.2"), ("mimalloc", "libmimalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4")):
+        r = run([program], env={**os.environ, "LD_PRELOAD": library})
+        if "cannot be preloaded" in r.errors:
+            continue
+        real = {}
+        for line in r.text.splitlines():
+            size, usable, offset = map(int, line.split())
+            # a chunk's usable bytes leave out its header; a mapping's is of two words. Whether a chunk near 128 KiB still fits into the heap is chance.
+            if name != "glibc" or size < 131049 or offset == 16:
+                real[size] = usable + (name == "glibc") * (16 if size >= 131049 else 8)
+        assert len(real) > 3500, (name, len(real))
+        statement = f"SELECT value, block_room(value, '{name}') FROM json_each('{json.dumps(list(real))}')"
+        r = t.silt.command("sql", "--json", trace, statement)
+        assert r.code == 0, r.errors
+        apart = [(size, room, real[size]) for size, room in json.loads(r.stdout)["rows"] if room != real[size]]
+        assert not apart, (name, len(apart), apart[:5])
+
+
 MASSIF = b"""desc: (none)
 cmd: ./a
 time_unit: ms
