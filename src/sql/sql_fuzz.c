@@ -2,9 +2,13 @@
 /* Any text, asked of two recordings as statements of SQL: answered, or refused in one line, within the limits; nothing that a statement does changes what
  * the next one is told. Behind '!' they are stopped early, and asked of an engine of their own.
  *
+ * seeds: src/sql/sql_seeds
  * covers: src/sql/guard.c src/sql/text_function.c src/sql/table.c src/sql/sql.c src/sql/row_feed.c
  * covers: src/sql/allocation_table.c src/sql/event_table.c src/sql/site_table.c src/sql/stack_table.c
- * covers: src/sql/code_table.c src/sql/process_table.c src/sql/function.c src/sql/path_function.c src/sql/timeline_table.c */
+ * covers: src/sql/code_table.c src/sql/process_table.c src/sql/function.c src/sql/path_function.c src/sql/timeline_table.c
+ * covers: src/sql/aggregate.c src/sql/value_tally.c src/sql/format_function.c src/sql/path_text.c src/sql/pattern_cache.c src/sql/window_sites.c
+ * covers: src/sql/graph_table.c src/sql/node_table.c src/sql/space_graph.c src/sql/space.c src/sql/mark_table.c src/sql/mapped_table.c
+ * covers: src/sql/finding_table.c src/sql/memory_table.c src/sql/tick_table.c src/sql/trace_table.c */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
