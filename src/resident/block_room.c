@@ -19,12 +19,11 @@ enum {
 
 /* Of gperftools, with its pages of 8 KiB: it has no class that wastes more than an eighth of what is cut into it, nor two of which as many fit. */
 static const uint32_t tcmalloc_classes[] = {
-        8,      16,     32,     48,     64,     80,     96,     112,    128,    144,    160,
-        176,    192,    208,    224,    240,    256,    288,    320,    352,    384,    416,
-        448,    480,    512,    576,    640,    704,    768,    896,    1024,   1152,   1280,
-        1408,   1536,   1792,   2048,   2304,   2560,   2816,   3072,   3328,   4096,   4608,
-        5120,   6144,   6656,   8192,   9216,   10240,  12288,  13312,  16384,  20480,  24576,
-        26624,  32768,
+        8,    16,    32,    48,    64,    80,    96,    112,   128,   144,  160,  176,
+        192,  208,   224,   240,   256,   288,   320,   352,   384,   416,  448,  480,
+        512,  576,   640,   704,   768,   896,   1024,  1152,  1280,  1408, 1536, 1792,
+        2048, 2304,  2560,  2816,  3072,  3328,  4096,  4608,  5120,  6144, 6656, 8192,
+        9216, 10240, 12288, 13312, 16384, 20480, 24576, 26624, 32768,
 };
 
 enum size_model size_model_of(const char *allocator) {
@@ -63,8 +62,8 @@ static uint64_t four_per_doubling(uint64_t size) {
 }
 
 static struct size_room glibc_room(uint64_t address, uint64_t size, uint64_t page_bytes) {
-        uint64_t chunk = MAX(ALIGN_UP(size + GLIBC_HEADER, (uint64_t)GLIBC_ALIGN),
-                             (uint64_t)GLIBC_MIN);
+        uint64_t chunk =
+                MAX(ALIGN_UP(size + GLIBC_HEADER, (uint64_t)GLIBC_ALIGN), (uint64_t)GLIBC_MIN);
 
         /* nothing behind a mapping lends it the last word of its chunk */
         if (size >= GLIBC_MIN_MAPPED && address % page_bytes == GLIBC_MAPPED_HEADER)

@@ -237,6 +237,33 @@ static char *plan_refusal(const struct sql_vtab *v, sqlite3_index_info *info, in
         return NULL;
 }
 
+static bool is_given(const sqlite3_index_info *info, int n, int column) {
+        for (int i = 0; i < n; i++)
+                if (info->aConstraint[i].iColumn == column && is_equality(info->aConstraint[i].op))
+                        return true;
+        return false;
+}
+
+/* An argument is no column of values: a range of it would leave no row, and of two only one would count. */
+static char *argument_refusal(const struct sql_vtab *v, const sqlite3_index_info *info, int i) {
+        const struct sqlite3_index_constraint *x = &info->aConstraint[i];
+        const struct sql_column *c;
+        bool is_told;
+
+        if (x->iColumn < 0 || (size_t)x->iColumn >= v->table->n_columns)
+                return NULL;
+        c = &v->table->columns[x->iColumn];
+        is_told = c->use & SQL_IS_TOLD && is_given(info, info->nConstraint, x->iColumn);
+        if (!(c->use & SQL_IS_ARGUMENT) || is_told)
+                return NULL;
+        if (is_equality(x->op)
+                    ? !is_given(info, i, x->iColumn)
+                    : !is_comparison(x->op) && x->op != SQLITE_INDEX_CONSTRAINT_ISNOTNULL)
+                return NULL;
+        return sqlite3_mprintf("%s is an argument of %s: give it once, as %s(…) or with =", c->name,
+                               v->table->name, v->table->name);
+}
+
 static int vtab_refuse(sqlite3_vtab *vtab, char *why) {
         sqlite3_free(vtab->zErrMsg);
         vtab->zErrMsg = why;
@@ -258,6 +285,8 @@ static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
         for (int i = 0; i < info->nConstraint; i++) {
                 char *why = plan_refusal(v, info, i);
 
+                if (!why)
+                        why = argument_refusal(v, info, i);
                 if (why)
                         return vtab_refuse(vtab, why);
         }
@@ -274,6 +303,8 @@ static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
                 c = &v->table->columns[x->iColumn];
                 if (!is_of_use(c, x->op) || !compares_bytes(c, info, i))
                         continue;
+                if (c->use & SQL_IS_ARGUMENT && is_given(info, i, x->iColumn))
+                        continue; /* SQLite compares it with what is told */
                 info->aConstraintUsage[i].argvIndex = ++n_taken;
                 str_addf(&plan, " %d %d", x->iColumn, x->op);
                 if (c->use & SQL_IS_ARGUMENT) {

@@ -207,6 +207,23 @@ static void test_look_ups(void **state) {
         expect_same(&s, "SELECT group_concat(stack) FROM sites WHERE stack BETWEEN 4.5 AND 20",
                     "SELECT group_concat(stack) FROM sites WHERE +stack BETWEEN 5 AND 20");
         expect(&s, "SELECT count(*) FROM sites WHERE stack > 20 AND stack < 5", "0");
+        /* IS as =, but for NULL; what = and others compare with NULL is no row */
+        expect_same(&s, "SELECT count(*) FROM sites a JOIN sites b ON a.function IS b.function",
+                    "SELECT sum(n * n) FROM (SELECT count(*) AS n FROM sites GROUP BY function)");
+        expect_same(
+                &s,
+                "SELECT count(*) FROM allocations a JOIN allocations b ON a.freed_ns IS b.freed_ns",
+                "SELECT sum(n * n) FROM (SELECT count(*) AS n FROM allocations GROUP BY freed_ns)");
+        expect_same(
+                &s,
+                "SELECT count(*) FROM allocations a JOIN allocations b ON a.freed_ns = b.freed_ns",
+                "SELECT sum(n * n) FROM (SELECT count(*) AS n FROM allocations WHERE freed_ns IS NOT NULL GROUP BY freed_ns)");
+        expect_same(&s, "SELECT count(*) FROM live WHERE at IS 1000000",
+                    "SELECT count(*) FROM live(1000000)");
+        expect_same(
+                &s, "SELECT count(*), sum(bytes) FROM live WHERE at IN (1000000, 2000000)",
+                "SELECT sum(n), sum(b) FROM (SELECT count(*) AS n, sum(bytes) AS b FROM live(1000000) "
+                "UNION ALL SELECT count(*), sum(bytes) FROM live(2000000))");
         expect(&s, "SELECT count(*) FROM frames WHERE location < 0 OR location > 1e15", "0");
         expect_same(
                 &s,
@@ -305,6 +322,25 @@ static void expect_refusal(struct setting *s, const char *statement, const char 
                 fail_msg("%s\nis\n%s\nwithout\n%s", statement, str_text(&s->text), words);
 }
 
+static void test_arguments(void **state) {
+        static const char *const statements[] = {
+                "SELECT count(*) FROM live WHERE at > 5",
+                "SELECT count(*) FROM live(5) WHERE at = 6",
+                "SELECT count(*) FROM live WHERE at BETWEEN 1 AND 2",
+                "SELECT count(*) FROM live WHERE at <> 5",
+                "SELECT count(*) FROM window WHERE \"to\" IS NOT NULL",
+                "SELECT count(*) FROM timeline(5, 0) WHERE columns < 9",
+        };
+        struct setting s = {0};
+
+        (void)state;
+        make_trace(1);
+        open_trace(&s);
+        for (size_t i = 0; i < ARRAY_SIZE(statements); i++)
+                expect_refusal(&s, statements[i], ": give it once, as ");
+        close_trace(&s);
+}
+
 static void test_texts(void **state) {
         struct setting s = {0};
 
@@ -342,6 +378,7 @@ int main(void) {
                 cmocka_unit_test(test_windows),      cmocka_unit_test(test_look_ups),
                 cmocka_unit_test(test_small_tables), cmocka_unit_test(test_many_windows),
                 cmocka_unit_test(test_timeline),     cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_arguments),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
