@@ -102,7 +102,7 @@ static bool parse(int argc, char **argv, struct sql_words *w, int *ret_exit_stat
         return ok;
 }
 
-/* "python3 and 2 more processes ran for 1.66 s; 84,653 events, peak 4.3 MiB": as far as it is known. */
+/* "python3 and 2 more processes ran for 1.66 s; 84,653 allocations, peak 4.3 MiB": as far as it is known. */
 static void add_facts(const struct sql_options *o, struct str *to) {
         struct query *q = o->trace.q;
         struct query_scope scope = query_whole(q);
@@ -123,8 +123,9 @@ static void add_facts(const struct sql_options *o, struct str *to) {
         if (query_ask(q, &scope, &a, NULL) < 0)
                 return;
         if (!a->totals.lacks_events)
-                str_addf(to, "%s%s events", to->n > begin ? ", " : "",
-                         unit_count(&t, a->totals.n_allocs + a->totals.n_frees));
+                str_addf(to, "%s%s%s allocation%s", to->n > begin ? ", " : "",
+                         query_sample_bytes(q) ? "about " : "", unit_count(&t, a->totals.n_allocs),
+                         unit_s(a->totals.n_allocs));
         str_addf(to, "%speak %s%s", to->n > begin ? ", " : "",
                  query_sample_bytes(q) ? "about " : "", unit_weight(&t, a->totals.peak_bytes));
         query_answer_free(a);

@@ -140,6 +140,16 @@ static void append_schema(const struct sql *s, const char *statement, struct err
         append(e, text, NULL);
 }
 
+/* "main" in the place of a text. */
+static bool is_quoted(const char *statement, const char *name) {
+        size_t n = strlen(name);
+
+        for (const char *at = statement; (at = strchr(at, '"')); at++)
+                if (strncmp(at + 1, name, n) == 0 && at[1 + n] == '"')
+                        return true;
+        return false;
+}
+
 void sql_advise(const struct sql *s, const char *statement, struct err *e) {
         static const struct {
                 const char *marker;
@@ -161,7 +171,9 @@ void sql_advise(const struct sql *s, const char *statement, struct err *e) {
                 if (!name)
                         continue;
                 best = nearest(s, statement, name, strlen(name), kinds[i].about);
-                if (!best && !kinds[i].else_do)
+                if (!best && !kinds[i].else_do && is_quoted(statement, name))
+                        append(e, "a text is written in single quotes", NULL);
+                else if (!best && !kinds[i].else_do)
                         append_schema(s, statement, e);
                 else
                         append(e, best ? "did you mean '" : kinds[i].else_do, best);

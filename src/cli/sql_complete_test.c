@@ -165,6 +165,10 @@ static void test_advice(void **state) {
                             "near \"FORM\": syntax error: did you mean 'FROM'?");
         assert_string_equal(advised("SELECT * FROM qqqqqqqq"),
                             "no such table: qqqqqqqq: .tables lists them");
+        assert_string_equal(advised("SELECT * FROM marks WHERE name = \"qqqqqqqq\""),
+                            "no such column: qqqqqqqq: a text is written in single quotes");
+        assert_string_equal(advised("SELECT * FROM marks WHERE \"nmae\" = 'a'"),
+                            "no such column: nmae: did you mean 'name'?");
         assert_string_equal(advised("SELECT qqqqqqqq FROM marks"),
                             "no such column: qqqqqqqq: .schema marks lists them");
 }

@@ -180,7 +180,9 @@ static int list_recipes(struct sql_session *s, const char *rest, struct err *ret
 
                 put_entry(&style, one->name, width, one->trouble ? one->trouble : one->help);
         }
-        fputs("\n.recipes NAME shows one as a statement; 'silt ask FILE NAME' asks it.\n", s->out);
+        fputs("\n", s->out);
+        style_wrap(&style, ".recipes NAME shows one as a statement; 'silt ask FILE NAME' asks it.",
+                   0);
         return 0;
 }
 

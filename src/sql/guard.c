@@ -55,6 +55,8 @@ int guard_prepare(sqlite3 *db) {
         sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, NULL);
         sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
         sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        /* "name" of a column that there is not would be a text, and compare with nothing */
+        sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
         /* full-text search and the like */
         sqlite3_drop_modules(db, (const char *[]){"json_each", "json_tree", NULL});
         /* they are made when they are first named, which later nobody may */
