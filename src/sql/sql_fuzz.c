@@ -6,7 +6,7 @@
  * covers: src/sql/guard.c src/sql/text_function.c src/sql/table.c src/sql/sql.c src/sql/row_feed.c
  * covers: src/sql/allocation_table.c src/sql/event_table.c src/sql/site_table.c src/sql/stack_table.c
  * covers: src/sql/code_table.c src/sql/process_table.c src/sql/function.c src/sql/path_function.c src/sql/timeline_table.c
- * covers: src/sql/aggregate.c src/sql/value_tally.c src/sql/format_function.c src/sql/path_text.c src/sql/pattern_cache.c src/sql/window_sites.c
+ * covers: src/sql/aggregate.c src/sql/format_function.c src/sql/path_text.c src/sql/pattern_cache.c src/sql/window_sites.c
  * covers: src/sql/graph_table.c src/sql/node_table.c src/sql/space.c src/sql/finding_table.c src/sql/trace_table.c */
 #include <errno.h>
 #include <stdio.h>
