@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "cli/certificates.h"
 #include "cli/commands.h"
 #include "cli/help_fleet.h"
 #include "cli/options.h"
@@ -25,9 +26,9 @@ static const struct cli_command fleet_command = {
 
 struct fleet_words {
         struct fleet_question question;
-        const char *from;
+        const char *from, *ca_file;
         uint64_t max_ns, port;
-        bool is_json, has_since, no_browser, is_view, is_init;
+        bool is_json, is_csv, has_since, no_browser, is_view, is_init;
 };
 
 enum { RELEASE_SINCE_S = 7 * 86400, NS_PER_S = 1000000000 };
@@ -44,6 +45,7 @@ static bool take(struct fleet_words *w, const char *key, struct cli_parser *p) {
 static bool take_option(struct fleet_words *w, enum fleet_option option, struct cli_parser *p) {
         switch (option) {
         case FLEET_FROM: w->from = p->value; break;
+        case FLEET_CA: w->ca_file = p->value; break;
         case FLEET_SINCE: w->has_since = true; return take(w, "since", p);
         case FLEET_UNTIL: return take(w, "until", p);
         case FLEET_SERVICE: return take(w, "service", p);
@@ -54,6 +56,7 @@ static bool take_option(struct fleet_words *w, enum fleet_option option, struct 
         case FLEET_TOP: return take(w, "top", p);
         case FLEET_MAX_TIME: return cli_value_duration(p, &w->max_ns);
         case FLEET_JSON: w->is_json = true; break;
+        case FLEET_CSV: w->is_csv = true; break;
         case FLEET_PORT: return cli_value_number(p, 0, UINT16_MAX, &w->port);
         case FLEET_NO_BROWSER: w->no_browser = true; break;
         case FLEET_OPTION_NONE: break;
@@ -107,6 +110,10 @@ static bool parse(int argc, char **argv, struct fleet_words *w, int *ret_exit_st
                 cli_parser_error(&p, "%s", err.text);
                 ok = false;
         }
+        if (ok && w->is_json && w->is_csv) {
+                cli_parser_error(&p, "--json and --csv are two forms: leave one out");
+                ok = false;
+        }
         if (ok && !w->from) {
                 w->from = getenv("SILT_FLEET");
                 said = "SILT_FLEET";
@@ -121,14 +128,26 @@ static bool parse(int argc, char **argv, struct fleet_words *w, int *ret_exit_st
                 cli_parser_error(&p, "%s: %s", said, err.text);
                 ok = false;
         }
+        if (ok && w->ca_file)
+                ok = cli_check_certificates(&p, w->ca_file);
         *ret_exit_status = p.exit_status;
         return ok;
+}
+
+/* Rows on stdout; what limits their figures beside them. */
+static void print_csv(const struct fleet_answer *a) {
+        for (size_t i = 0; i < a->doubts.n; i++)
+                fprintf(stderr, "silt: %s\n", a->doubts.items[i]);
+        if (a->has_more)
+                fprintf(stderr, "silt: there are more rows: --top N shows up to %d\n",
+                        FLEET_MAX_ROWS);
+        fleet_print_csv(stdout, a);
 }
 
 static int answer(const struct fleet_words *w, struct err *reterr) {
         _cleanup_(server_link_freep) struct server_link *server = NULL;
         struct fleet_answer a;
-        int r = server_link_new(w->from, &server, reterr);
+        int r = server_link_new(w->from, w->ca_file, &server, reterr);
 
         if (r < 0)
                 return r;
@@ -136,7 +155,9 @@ static int answer(const struct fleet_words *w, struct err *reterr) {
         if (w->is_init)
                 return server_link_migrate(server, reterr);
         r = fleet_ask(server, &w->question, &a, reterr);
-        if (r >= 0 && w->is_json)
+        if (r >= 0 && w->is_csv)
+                print_csv(&a);
+        else if (r >= 0 && w->is_json)
                 fleet_print_json(stdout, &a);
         else if (r >= 0)
                 fleet_print_text(stdout, &a);
@@ -155,7 +176,7 @@ static int view(const struct fleet_words *w, struct err *reterr) {
         int r = page_serving_check(&s, reterr);
 
         if (r >= 0)
-                r = fleet_responder_new(w->from, &responder, reterr);
+                r = fleet_responder_new(w->from, w->ca_file, &responder, reterr);
         if (r >= 0) {
                 s.server.responder = fleet_responder_table(responder);
                 r = page_serve(&s, reterr);

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/macros.h"
 #include "base/units.h"
+#include "cli/certificates.h"
 #include "cli/commands.h"
 #include "cli/help_push.h"
 #include "cli/missing_names.h"
@@ -96,20 +96,6 @@ static bool take_option(struct push_command *c, enum push_option option, struct 
         return true;
 }
 
-/* Found out when the first batch is sent, it would look like a server's fault. */
-static bool check_certificates(struct cli_parser *p, const char *path) {
-        struct stat st;
-
-        if (stat(path, &st) < 0 || access(path, R_OK) < 0)
-                cli_parser_error(p, "--ca: cannot read '%s': %s: check the path", path,
-                                 strerror(errno));
-        else if (!S_ISREG(st.st_mode) || st.st_size == 0)
-                cli_parser_error(p, "--ca: '%s' has no certificates: name a PEM file", path);
-        else
-                return true;
-        return false;
-}
-
 static bool parse(int argc, char **argv, struct push_command *c, int *ret_exit_status) {
         struct cli_parser p;
         struct err err = {0};
@@ -139,7 +125,7 @@ static bool parse(int argc, char **argv, struct push_command *c, int *ret_exit_s
                 ok = false;
         }
         if (ok && c->o.ca_file)
-                ok = check_certificates(&p, c->o.ca_file);
+                ok = cli_check_certificates(&p, c->o.ca_file);
         *ret_exit_status = p.exit_status;
         return ok;
 }

@@ -81,11 +81,15 @@ static int say_refusal(const struct clickhouse_client *c, int status, struct str
                 return err_set(reterr, -EIO, "%s sends on to another address (%d): give that one",
                                c->url.shown, status);
         if (status == 401 || status == 403 || status == 407)
-                return err_set(reterr, -EACCES, "%s does not accept the user or password (%d)",
-                               c->url.shown, status);
+                return err_set(
+                        reterr, -EACCES,
+                        "%s does not accept the user or password (%d): give them in the address, clickhouse://USER:PASSWORD@HOST",
+                        c->url.shown, status);
         if (!code)
-                return err_set(reterr, result, "%s answers %d, and not as ClickHouse does",
-                               c->url.shown, status);
+                return err_set(
+                        reterr, result,
+                        "%s answers %d, and not as ClickHouse does: give the port of its HTTP interface, usually 8123",
+                        c->url.shown, status);
         from = from ? from + strlen("DB::Exception: ") : text;
         end = strstr(from, ", e.what()"); /* which says what it is, once more */
         n = MIN(end ? (size_t)(end - from) : strlen(from), strcspn(from, "\n"));

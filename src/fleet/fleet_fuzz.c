@@ -73,6 +73,7 @@ static void check_json(const struct fleet_answer *a) {
 
         expect(out != NULL);
         fleet_print_json(out, a);
+        fleet_print_csv(out, a);
         fclose(out);
         expect(n > 2 && text[0] == '{' && strcmp(text + n - 2, "}\n") == 0 && strlen(text) == n);
         free(text);

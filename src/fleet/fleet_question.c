@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/fleet_question.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/macros.h"
@@ -133,6 +135,58 @@ int fleet_question_take(struct fleet_question *q, const char *key, const char *v
                        key);
 }
 
+/* Behind one token of a statement, without blanks and comments; *ret_n: its length, 0 at the end. */
+static const char *next_token(const char *at, const char **ret, size_t *ret_n) {
+        static const char letters[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+        const char *end;
+
+        for (;;) {
+                at += strspn(at, " \t\r\n\f\v");
+                if (strncmp(at, "--", 2) == 0)
+                        at += strcspn(at, "\n");
+                else if (strncmp(at, "/*", 2) == 0)
+                        at = (end = strstr(at + 2, "*/")) ? end + 2 : at + strlen(at);
+                else
+                        break;
+        }
+        *ret = at;
+        end = at + strspn(at, letters);
+        if (end == at && *at && strchr("'\"`", *at)) {
+                for (end = at + 1; *end && *end != *at; end++)
+                        end += *end == '\\' && end[1];
+                end += *end != '\0';
+        } else if (end == at) {
+                end += *at != '\0';
+        }
+        *ret_n = (size_t)(end - at);
+        return end;
+}
+
+static bool is_word(const char *token, size_t n, const char *word) {
+        return n == strlen(word) && strncasecmp(token, word, n) == 0;
+}
+
+/* What may stand behind a column of that name. */
+static bool is_no_form(const char *token, size_t n) {
+        return is_word(token, n, "ASC") || is_word(token, n, "DESC") || is_word(token, n, "FINAL");
+}
+
+/* "… FORMAT name" at the end of a statement: silt reads the answer in a form that it chooses itself. */
+static bool has_format(const char *sql) {
+        bool is_open = false, was_format = false;
+        const char *token;
+        size_t n;
+
+        for (sql = next_token(sql, &token, &n); n; sql = next_token(sql, &token, &n)) {
+                if (is_open && (*token == ';' || is_word(token, n, "SETTINGS")))
+                        return true;
+                is_open = was_format && isalpha((unsigned char)*token) && !is_no_form(token, n);
+                was_format = is_word(token, n, "FORMAT");
+        }
+        return is_open;
+}
+
 int fleet_question_check(const struct fleet_question *q, struct err *reterr) {
         if (q->kind == FLEET_N_KINDS)
                 return err_set(
@@ -150,6 +204,10 @@ int fleet_question_check(const struct fleet_question *q, struct err *reterr) {
         if (q->kind == FLEET_SQL && !q->sql)
                 return err_set(reterr, -EINVAL,
                                "no statement given: write silt fleet sql 'SELECT …'");
+        if (q->kind == FLEET_SQL && has_format(q->sql))
+                return err_set(
+                        reterr, -EINVAL,
+                        "the statement has a FORMAT, and silt has to read the answer: leave it out, and write --json or --csv");
         return 0;
 }
 

@@ -119,3 +119,4 @@ void fleet_add_path(const struct fleet_answer *a, const char *id, size_t n_frame
 
 void fleet_print_text(FILE *out, const struct fleet_answer *a);
 void fleet_print_json(FILE *out, const struct fleet_answer *a); /* silt.fleet/1 */
+void fleet_print_csv(FILE *out, const struct fleet_answer *a);  /* the rows alone */

@@ -13,14 +13,15 @@ struct fleet_responder {
         struct server_link *links[RESPONDER_SEATS]; /* one a seat: each is one thread's at a time */
 };
 
-int fleet_responder_new(const char *url, struct fleet_responder **ret, struct err *reterr) {
+int fleet_responder_new(const char *url, const char *ca_file, struct fleet_responder **ret,
+                        struct err *reterr) {
         struct fleet_responder *d = calloc(1, sizeof(*d));
         int r = 0;
 
         if (!d)
                 abort();
         for (size_t i = 0; i < RESPONDER_SEATS && r >= 0; i++)
-                r = server_link_new(url, &d->links[i], reterr);
+                r = server_link_new(url, ca_file, &d->links[i], reterr);
         if (r < 0) {
                 fleet_responder_free(d);
                 return r;

@@ -7,6 +7,7 @@
 
 struct fleet_responder;
 
-int fleet_responder_new(const char *url, struct fleet_responder **ret, struct err *reterr);
+int fleet_responder_new(const char *url, const char *ca_file, struct fleet_responder **ret,
+                        struct err *reterr);
 struct fleet_responder *fleet_responder_free(struct fleet_responder *d); /* NULL ok; returns NULL */
 struct responder fleet_responder_table(struct fleet_responder *d);

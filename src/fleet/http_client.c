@@ -147,7 +147,8 @@ static int errno_of(CURLcode code) {
         case CURLE_OPERATION_TIMEDOUT: return -ETIMEDOUT;
         case CURLE_COULDNT_CONNECT: return -ECONNREFUSED;
         case CURLE_COULDNT_RESOLVE_HOST: return -EHOSTUNREACH;
-        default: return -EIO;
+        case CURLE_PEER_FAILED_VERIFICATION: return -EKEYREJECTED;
+        default: return -EREMOTEIO; /* cut off, or no HTTP */
         }
 }
 

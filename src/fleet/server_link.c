@@ -21,7 +21,8 @@ static bool is_stopped(void *ctx) {
         return l->go_on && !l->go_on(l->ctx);
 }
 
-int server_link_new(const char *url, struct server_link **ret, struct err *reterr) {
+int server_link_new(const char *url, const char *ca_file, struct server_link **ret,
+                    struct err *reterr) {
         struct server_link *l = calloc(1, sizeof(*l));
         struct server_url server;
         int r;
@@ -37,7 +38,8 @@ int server_link_new(const char *url, struct server_link **ret, struct err *reter
         if (r >= 0)
                 r = clickhouse_client_init(&l->client, &server,
                                            &(struct http_client_options){.is_stopped = is_stopped,
-                                                                         .ctx = l},
+                                                                         .ctx = l,
+                                                                         .ca_file = ca_file},
                                            reterr);
         if (r < 0) {
                 free(l);
@@ -70,9 +72,39 @@ static void say_missing(struct err *err) {
                 why.text);
 }
 
+/* What to do about a question that was not answered; where the error does not say it itself. */
+static const char *advice_for(int r, bool is_own) {
+        switch (r) {
+        case -ECONNREFUSED:
+                return "look whether the server runs, and give the port of its HTTP interface, usually 8123";
+        case -EHOSTUNREACH: return "check the name of the host in the address";
+        case -ETIMEDOUT:
+                return "ask about less (--service, --since), or wait longer (--max-time 5m)";
+        case -EKEYREJECTED:
+                return "trust its certificate by --ca FILE, and write the host as it is named there";
+        case -EREMOTEIO: return "give the port of ClickHouse's HTTP interface, usually 8123";
+        case -EMSGSIZE:
+                return is_own ? "ask for fewer rows, by LIMIT" : "ask for fewer rows (--top)";
+        case -EBADMSG:
+                return is_own ? "correct the statement; docs/fleet.md has the tables"
+                              : "check that it is ClickHouse 18.16 or newer, and see its log";
+        default: return NULL;
+        }
+}
+
+static int advise(int r, bool is_own, struct err *reterr) {
+        const char *advice = advice_for(r, is_own);
+        struct err why;
+
+        if (!advice || !reterr || reterr->code != r)
+                return r;
+        why = *reterr;
+        return err_set(reterr, r, "%.350s: %s", why.text, advice);
+}
+
 /* An error that comes late is one, and not the end of the rows, if the server waits with its answer until it has all of it. */
 static int ask(struct server_link *l, const char *sql, const char *settings, size_t n_columns,
-               size_t max_rows, struct server_rows *ret, struct err *reterr) {
+               size_t max_rows, bool is_own, struct server_rows *ret, struct err *reterr) {
         struct str answer = {0};
         int r;
 
@@ -81,6 +113,8 @@ static int ask(struct server_link *l, const char *sql, const char *settings, siz
                                   reterr);
         if (r == -ENOENT)
                 say_missing(reterr);
+        else if (r < 0)
+                advise(r, is_own, reterr);
         if (r >= 0)
                 r = server_rows_parse(ret, str_text(&answer), answer.n, n_columns, max_rows,
                                       reterr);
@@ -90,7 +124,7 @@ static int ask(struct server_link *l, const char *sql, const char *settings, siz
 
 int server_link_ask(struct server_link *l, const char *sql, size_t n_columns, size_t max_rows,
                     struct server_rows *ret, struct err *reterr) {
-        return ask(l, sql, "wait_end_of_query=1", n_columns, max_rows, ret, reterr);
+        return ask(l, sql, "wait_end_of_query=1", n_columns, max_rows, false, ret, reterr);
 }
 
 int server_link_migrate(struct server_link *l, struct err *reterr) {
@@ -104,10 +138,10 @@ int server_link_ask_own(struct server_link *l, const char *sql, size_t max_rows,
                 "wait_end_of_query=1&default_format=TabSeparatedWithNames&readonly=2";
         static const char bare[] = "wait_end_of_query=1&default_format=TabSeparatedWithNames";
         struct err why = {0};
-        int r = ask(l, sql, settings, 0, max_rows, ret, &why);
+        int r = ask(l, sql, settings, 0, max_rows, true, ret, &why);
 
         if (r < 0 && strstr(why.text, "setting in readonly mode"))
-                return ask(l, sql, bare, 0, max_rows, ret, reterr);
+                return ask(l, sql, bare, 0, max_rows, true, ret, reterr);
         if (r < 0)
                 return err_set(reterr, r, "%s", why.text);
         return r;

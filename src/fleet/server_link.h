@@ -17,8 +17,9 @@ enum {
 
 struct server_link;
 
-/* As server_url.h has them; nothing is asked yet. */
-int server_link_new(const char *url, struct server_link **ret, struct err *reterr);
+/* As server_url.h has them; nothing is asked yet. ca_file: certificates that are trusted, which must live as long; NULL: the system's. */
+int server_link_new(const char *url, const char *ca_file, struct server_link **ret,
+                    struct err *reterr);
 struct server_link *server_link_free(struct server_link *l); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct server_link, server_link_free)
 

@@ -3,6 +3,8 @@
 sender of silt push. What the answers must say is summed up by the maker, without SQL. The server is killed in the middle, and every
 batch is sent twice. Then servers that are none."""
 
+import csv
+import io
 import os
 import re
 import socket
@@ -144,6 +146,26 @@ def check_builds(fleet):
     assert [row["processes"] for row in answer["rows"]] == [fleet.truth["new_processes"], fleet.truth["old_processes"]], answer["rows"]
 
 
+def check_csv(fleet):
+    """The same rows as in JSON; what limits them is beside them."""
+    for words in (["services"], ["grew", "--top", "3"], ["paths", "--service", "api"], ["hosts"], ["builds"]):
+        answer = fleet.ask(*words)
+        r = fleet.t.silt.command("fleet", "--from", fleet.server.url(), *words, "--csv")
+        assert r.code == 0, r.errors
+        rows = list(csv.DictReader(io.StringIO(r.text)))
+        assert len(rows) == len(answer["rows"]), (words, rows)
+        for told, row in zip(rows, answer["rows"]):
+            for key, value in row.items():
+                if key != "history":
+                    same = told[key] == (value or "") if value is None or isinstance(value, str) else float(told[key]) == value
+                    assert same, (words, key, told, row)
+            if row.get("path"):
+                assert told["path_frames"].split(";") == (frames_of(answer, row) or [""]), (told, row)
+        assert all(doubt in r.errors for doubt in answer["doubts"]), (r.errors, answer["doubts"])
+    r = fleet.t.silt.command("fleet", "--from", fleet.server.url(), "--csv", "sql", "SELECT 'a\"b,c\\nd' AS x, NULL AS y, '' AS z, 1 AS `n,m`")
+    assert r.code == 0 and r.text == 'x,y,z,"n,m"\n"a""b,c\nd",,"",1\n', (r.text, r.errors)
+
+
 def check_text(fleet):
     for words in (["services"], ["grew"], ["hosts"], ["builds"], ["paths", "--service", "api"]):
         said = fleet.text(*words)
@@ -151,6 +173,7 @@ def check_text(fleet):
         assert fleet.ask(*words)["sentence"].split(":")[0] in sentence, (said, words)
     rows = fleet.ask("sql", "SELECT service, uniqExact(host) AS n FROM silt_snapshots GROUP BY service ORDER BY service")
     assert rows["columns"] == ["service", "n"] and [row[0] for row in rows["rows"]] == ["api", "cache", "worker"], rows
+    check_csv(fleet)
     # what writes is refused, and did nothing
     r = fleet.t.silt.command("fleet", "--from", fleet.server.url(), "sql", "DROP TABLE silt_sites")
     assert r.code == 2 and "readonly" in r.errors, r.errors
@@ -283,12 +306,19 @@ def test_strange_servers(t):
             r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", "services", timeout_s=600)
         assert r.code == 2 and not r.stdout, (name, r.code, r.text)
         assert re.fullmatch(r"silt: [^\n\x00-\x1f\x7f]+\n", r.errors), (name, r.errors)
+        assert re.search(r": (check|give|see|ask|look) [^:]*$|give that one$", r.errors), (name, r.errors)  # what to do
     with Stranger(None) as server:
         r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", "services", "--max-time", "1s", timeout_s=600)
-        assert r.code == 2 and r.errors.count("\n") == 1, r.errors
+        assert r.code == 2 and r.errors.count("\n") == 1 and "--max-time" in r.errors, r.errors
     for url in ("http://127.0.0.1:1/", "clickhouse://no-such-host.invalid/", "ftp://x/", "", "clickhouse://", "pyroscope+http://127.0.0.1/", "x" * 5000):
         r = t.silt.command("fleet", "--from", url, "services", timeout_s=600, env={"SILT_FLEET": None})
         assert r.code == 2 and r.errors.count("\n") == 1 and r.errors.startswith("silt: "), (url[:80], r.errors)
+    for statement in ("select 1 format JSON", "select 1 Format\nTSV settings max_threads = 1", "SELECT 1 FORMAT CSV ; -- all", "SELECT 1 /* */ FORMAT/**/Null"):
+        r = t.silt.command("fleet", "--from", "http://127.0.0.1:1/", "sql", statement)
+        assert r.code == 2 and re.fullmatch(r"silt: fleet: the statement has a FORMAT, .*: leave it out, and write --json or --csv\n", r.errors), (statement, r.errors)
+    for statement in ("select 'a format JSON'", "select format from t", "select 1 as f -- format JSON", "select 1 order by format desc", "select format('{}', 1)"):
+        r = t.silt.command("fleet", "--from", "http://127.0.0.1:1/", "sql", statement)
+        assert r.code == 2 and "onnect" in r.errors, (statement, r.errors)
 
 
 def test_real_program(t):

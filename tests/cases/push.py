@@ -393,6 +393,9 @@ def test_tls(t):
             r = push(t, trace, url, "--again", "--flush", "2s", *options)
             lines = r.errors.splitlines()
             assert r.code == 1 and len(lines) == 2 and words in lines[0], (url, r.errors)
+            r = t.silt.command("fleet", "--from", url, *options, "services")  # who asks trusts the same
+            assert r.code == 2 and r.errors.count("\n") == 1 and words in r.errors, (url, r.errors)
+            assert ("--ca FILE" in r.errors) == ("503" not in words and "plain" not in words), r.errors
     finally:
         plain.close()
         secret.close()
