@@ -122,69 +122,67 @@ struct memray {
 
 /* ---- functions of Python ------------------------------------------------------------------------ */
 
+/* Its function, its file, and how far its line is from that of the one before. */
+static int take_code(struct memray *m, struct memray_code *code) {
+        int64_t delta = 0;
+        int r = memray_take_string(&m->b);
+
+        if (r > 0) {
+                code->function = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_string(&m->b);
+        }
+        if (r > 0) {
+                code->file = arena_strdup(m->arena, str_text(&m->b.text));
+                r = memray_take_signed(&m->b, &delta);
+        }
+        if (r <= 0)
+                return r;
+        m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
+        code->first_line = m->last_line;
+        return 1;
+}
+
+static void keep_code(struct memray *m, uint64_t id, const struct memray_code *code) {
+        bool is_new;
+
+        *map_put(&m->code_of, id, 0, &is_new) = m->codes.n;
+        vec_push(&m->codes, *code);
+}
+
 static int add_code(struct memray *m) {
         struct memray_code code = {0};
-        uint64_t id = 0, n = 0, *idx;
-        int64_t delta = 0;
+        uint64_t id = 0, n = 0;
         uint8_t *table;
-        bool is_new;
         int r = memray_take_varint(&m->b, &id);
 
         if (r > 0)
-                r = memray_take_string(&m->b);
-        if (r > 0) {
-                code.function = arena_strdup(m->arena, str_text(&m->b.text));
-                r = memray_take_string(&m->b);
-        }
-        if (r > 0) {
-                code.file = arena_strdup(m->arena, str_text(&m->b.text));
-                r = memray_take_signed(&m->b, &delta);
-        }
+                r = take_code(m, &code);
         if (r > 0)
                 r = memray_take_varint(&m->b, &n);
         if (r <= 0)
                 return r;
         if (n > MEMRAY_MAX_TABLE_BYTES || n > m->b.in->file_bytes * 255)
                 return import_input_refuse(m->b.in, m->b.reterr, "a table of lines is too long");
-        m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
-        code.first_line = m->last_line;
         table = arena_alloc(m->arena, (size_t)n + 1);
         r = memray_take_bytes(&m->b, table, (size_t)n);
         if (r <= 0)
                 return r;
         code.table = table;
         code.n_table = (size_t)n;
-        idx = map_put(&m->code_of, id, 0, &is_new);
-        *idx = m->codes.n;
-        vec_push(&m->codes, code);
+        keep_code(m, id, &code);
         return 1;
 }
 
 /* Before version 12: a function, and the line that runs. */
 static int add_old_frame(struct memray *m) {
         struct memray_code code = {0};
-        int64_t delta = 0;
-        uint64_t *idx;
-        bool is_new;
         int r = memray_take_delta(&m->b, &m->last_frame);
 
         if (r > 0)
-                r = memray_take_string(&m->b);
-        if (r > 0) {
-                code.function = arena_strdup(m->arena, str_text(&m->b.text));
-                r = memray_take_string(&m->b);
-        }
-        if (r > 0) {
-                code.file = arena_strdup(m->arena, str_text(&m->b.text));
-                r = memray_take_signed(&m->b, &delta);
-        }
+                r = take_code(m, &code);
         if (r <= 0)
                 return r;
-        m->last_line = (int64_t)((uint64_t)m->last_line + (uint64_t)delta);
-        code.first_line = m->last_line;
-        idx = map_put(&m->code_of, m->last_frame, 0, &is_new);
-        *idx = m->codes.n;
-        vec_push(&m->codes, code);
+        keep_code(m, m->last_frame, &code);
         return 1;
 }
 
