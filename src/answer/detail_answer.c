@@ -111,7 +111,8 @@ static int put_histogram(struct detail *d, const char *key, enum query_histogram
         struct json *j = &d->k->j;
         int r;
 
-        if (d->is_time || !d->reads_events) {
+        if (d->is_time || !d->reads_events ||
+            (kind == QUERY_LIFETIMES && d->k->v->meta.flags & TRACE_LACKS_TIME)) {
                 answer_put_null(j, key);
                 if (!d->is_time)
                         say_unknown(d, key);
@@ -188,7 +189,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
         json_object(j);
         answer_put_seconds(j, "time_s", b->time_ns);
         json_put_uint(j, "bytes", b->size_bytes);
-        answer_put_seconds(j, "age_s", b->age_ns);
+        show_put_time(j, "age_s", b->age_ns);
         answer_put_bool(j, "live", b->is_live);
         json_put_string(j, "thread", b->thread < v->n_threads ? v->threads[b->thread].name : "");
         json_put_uint(j, "site", b->stack);

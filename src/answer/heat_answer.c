@@ -132,8 +132,12 @@ static int refuse_too_many(const struct question *k, struct err *reterr) {
 int answer_heat(struct question *k, struct err *reterr) {
         struct heat h = {0};
         struct json *j = &k->j;
-        int r = refuse_too_many(k, reterr);
+        int r;
 
+        if (k->v->meta.flags & TRACE_LACKS_TIME)
+                return err_set(reterr, -ENOTSUP,
+                               "this recording has no times: how long blocks lived is unknown");
+        r = refuse_too_many(k, reterr);
         if (r < 0)
                 return r;
         r = query_blocks(k->q, &k->resolved.scope, count_block, &h, reterr);

@@ -83,12 +83,12 @@ const char *unit_duration(struct unit_text *t, uint64_t ns) {
 /* ---- figures of a trace --------------------------------------------------------------------------- */
 
 static _Atomic unsigned weights = UNIT_BYTES;
-static _Atomic bool lacks_times;
+static _Atomic unsigned clock_of = UNIT_CLOCK_TIME;
 static _Thread_local unsigned asked = UNIT_N; /* UNIT_N: as the trace has them */
 
-void unit_set_weights(unsigned unit, bool has_times) {
+void unit_set_weights(unsigned unit, enum unit_clock clock) {
         weights = unit;
-        lacks_times = !has_times;
+        clock_of = clock;
         asked = UNIT_N;
 }
 
@@ -101,7 +101,7 @@ enum unit_weights unit_weights(void) {
 }
 
 bool unit_has_times(void) {
-        return !lacks_times;
+        return clock_of == UNIT_CLOCK_TIME;
 }
 
 const char *unit_weight_name(void) {
@@ -144,12 +144,16 @@ const char *unit_weight_signed(struct unit_text *t, int64_t v) {
         return t->s;
 }
 
+const char *unit_moment_name(void) {
+        return clock_of == UNIT_CLOCK_EVENTS ? "event" : "moment";
+}
+
 const char *unit_moment(struct unit_text *t, uint64_t ns) {
         struct unit_text n;
 
-        if (!lacks_times)
+        if (unit_has_times())
                 return unit_duration(t, ns);
-        snprintf(t->s, sizeof(t->s), "moment %s", unit_count(&n, ns / 1000000000u));
+        snprintf(t->s, sizeof(t->s), "%s %s", unit_moment_name(), unit_count(&n, ns / 1000000000u));
         return t->s;
 }
 

@@ -23,7 +23,7 @@ static void fuzz_weights(uint64_t n) {
         struct unit_text t;
 
         for (unsigned unit = UNIT_BYTES; unit <= UNIT_OTHER; unit++) {
-                unit_set_weights(unit, unit_has_times() != (unit == UNIT_NS));
+                unit_set_weights(unit, unit % (UNIT_CLOCK_EVENTS + 1));
                 unit_weight(&t, n);
                 if ((size_t)unit_weight_width() < strlen(unit_weight_name()))
                         abort();
@@ -31,7 +31,7 @@ static void fuzz_weights(uint64_t n) {
                         abort();
                 unit_moment(&t, n);
         }
-        unit_set_weights(UNIT_BYTES, true);
+        unit_set_weights(UNIT_BYTES, UNIT_CLOCK_TIME);
 }
 
 static void fuzz_numbers(const char *word) {

@@ -32,7 +32,7 @@ struct dhat {
         uint32_t n_ids;
         VEC(uint32_t) locations; /* in the order of ftbl */
         uint64_t end_ns;
-        bool is_totals;
+        bool is_totals, has_time;
 };
 
 static int add_step(void *ctx, const struct flow_step *s) {
@@ -149,7 +149,8 @@ static void put_site(struct dhat *d, const struct query_site *s) {
         json_object(&d->j);
         json_put_uint(&d->j, "tb", f->alloc_bytes);
         json_put_uint(&d->j, "tbk", f->n_allocs);
-        json_put_uint(&d->j, "tl", l->life_us + l->n_new_live * (d->end_ns / 1000));
+        json_put_uint(&d->j, "tl",
+                      d->has_time ? l->life_us + l->n_new_live * (d->end_ns / 1000) : 0);
         json_put_uint(&d->j, "mb", l->max_bytes);
         json_put_uint(&d->j, "mbk", l->max_blocks);
         json_put_uint(&d->j, "gb", (uint64_t)MAX(f->peak_bytes, (int64_t)0));
@@ -164,13 +165,12 @@ static void put_site(struct dhat *d, const struct query_site *s) {
 
 /* Moments without times are a second apart, and are numbered. */
 static void put_times(struct dhat *d) {
-        bool has_time = !(d->job->view->meta.flags & TRACE_LACKS_TIME);
-        uint64_t unit_ns = has_time ? 1000 : 1000000000, from_ns = d->job->scope.from_ns,
+        uint64_t unit_ns = d->has_time ? 1000 : 1000000000, from_ns = d->job->scope.from_ns,
                  peak_ns = d->a->totals.peak_ns;
 
-        json_put_string(&d->j, "tu", has_time ? "µs" : "moments");
-        json_put_string(&d->j, "Mtu", has_time ? "s" : "Mmoments");
-        json_put_uint(&d->j, "tuth", has_time && !d->is_totals ? DHAT_SHORT_LIVED_US : 0);
+        json_put_string(&d->j, "tu", d->has_time ? "µs" : d->is_totals ? "moments" : "events");
+        json_put_string(&d->j, "Mtu", d->has_time ? "s" : d->is_totals ? "Mmoments" : "Mevents");
+        json_put_uint(&d->j, "tuth", d->has_time && !d->is_totals ? DHAT_SHORT_LIVED_US : 0);
         json_put_uint(&d->j, "te", (d->end_ns - MIN(from_ns, d->end_ns)) / unit_ns);
         json_put_uint(&d->j, "tg", (peak_ns - MIN(from_ns, peak_ns)) / unit_ns);
 }
@@ -237,6 +237,7 @@ int export_dhat(struct export_job *job, struct err *reterr) {
                 return r;
         job->told->rows = "call paths";
         d.is_totals = v->meta.flags & TRACE_IS_TOTALS;
+        d.has_time = !(v->meta.flags & TRACE_LACKS_TIME);
         d.end_ns = MIN(job->scope.to_ns, query_run_end_ns(job->q, job->scope.process));
         d.lives = calloc(v->n_stacks + 1, sizeof(d.lives[0]));
         d.first_ids = calloc(v->n_locations + 1, sizeof(d.first_ids[0]));

@@ -191,6 +191,11 @@ static int check_events(const struct export_job *job, const struct export_format
                 return 0;
         if (v->meta.flags & TRACE_IS_TOTALS)
                 return check_totals(job, f, reterr);
+        if (v->meta.flags & TRACE_LACKS_TIME && strcmp(f->name, "dhat") != 0)
+                return err_set(
+                        reterr, -ENODATA,
+                        "'%s' has no times, which %s files carry: choose json, or a format of totals, such as pprof",
+                        job->path, f->name);
         if (v->detail_from_ns > job->scope.from_ns)
                 return err_set(
                         reterr, -ENODATA,

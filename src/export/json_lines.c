@@ -3,6 +3,7 @@
  * recording has them, an "event" for each allocation and release, in the order of time. Events name the site of their block. */
 #include "base/json.h"
 #include "base/macros.h"
+#include "base/units.h"
 #include "export/export_job.h"
 #include "export/frame_table.h"
 #include "export/site_frame.h"
@@ -34,6 +35,8 @@ static void put_trace(const struct export_job *job, const struct query_answer *a
         json_put_uint(&j, "started_unix_ns", m->started_unix_ns);
         json_put_uint(&j, "from_ns", a->scope.from_ns);
         json_put_uint(&j, "to_ns", to_ns);
+        json_key(&j, "has_times");
+        json_bool(&j, unit_has_times());
         json_put_uint(&j, "sites", a->n_sites);
         json_key(&j, "has_events");
         json_bool(&j, has_events(job));
@@ -124,7 +127,12 @@ static void put_event(const struct export_job *job, const struct query_event *ro
         if (e->op == TRACE_OTHER && !is_implicit)
                 return;
         begin_line(&j, job->out, "event");
-        json_put_uint(&j, "time_ns", e->time_ns);
+        if (unit_has_times()) {
+                json_put_uint(&j, "time_ns", e->time_ns);
+        } else { /* lines are in order */
+                json_key(&j, "time_ns");
+                json_null(&j);
+        }
         json_put_string(&j, "op", is_implicit ? "free" : ops[e->op]);
         if (row->process < v->n_processes)
                 json_put_uint(&j, "pid", v->processes[row->process].start.pid);

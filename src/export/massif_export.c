@@ -105,6 +105,10 @@ static void put_answer_tree(struct massif *m, const struct query_answer *a,
 
 /* ---- snapshots --------------------------------------------------------------------------------- */
 
+static bool has_times(const struct massif *m) {
+        return !(m->job->view->meta.flags & TRACE_LACKS_TIME);
+}
+
 static void put_snapshot(struct massif *m, uint64_t time_ns, uint64_t live_bytes,
                          const char *tree) {
         FILE *out = m->job->out;
@@ -112,7 +116,8 @@ static void put_snapshot(struct massif *m, uint64_t time_ns, uint64_t live_bytes
         m->last_ns = MAX(m->last_ns, time_ns);
         fprintf(out, "#-----------\nsnapshot=%llu\n#-----------\n",
                 (unsigned long long)m->n_snapshots++);
-        fprintf(out, "time=%llu\n", (unsigned long long)m->last_ns / 1000000);
+        fprintf(out, "time=%llu\n",
+                (unsigned long long)m->last_ns / (has_times(m) ? 1000000 : 1000000000));
         fprintf(out, "mem_heap_B=%llu\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
                 (unsigned long long)live_bytes, tree);
 }
@@ -164,7 +169,8 @@ static void put_head(struct massif *m) {
         export_add_command(m->job, &command);
         fputs("desc: recorded by silt\ncmd: ", m->job->out);
         put_text(m->job->out, str_text(&command));
-        fputs("\ntime_unit: ms\n", m->job->out);
+        /* one of the three that readers know: instructions, too, have an order and no times */
+        fprintf(m->job->out, "\ntime_unit: %s\n", has_times(m) ? "ms" : "i");
         str_done(&command);
 }
 

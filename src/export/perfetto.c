@@ -96,6 +96,12 @@ static int put_counters(struct perfetto *p, struct err *reterr) {
 
         if (!columns)
                 abort();
+        if (p->view->meta.flags & TRACE_LACKS_TIME) {
+                free(columns);
+                snprintf(p->job->told->note, sizeof(p->job->told->note),
+                         "live memory over time was left out: the recording has no times");
+                return 0;
+        }
         scope.to_ns = p->end_ns;
         r = query_timeline(p->job->q, &scope, PERFETTO_N_COLUMNS, PERFETTO_MAX_EVENTS, columns,
                            reterr);

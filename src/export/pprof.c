@@ -415,9 +415,12 @@ static void put_head(struct pprof *p, const struct query_answer *a) {
         part.period_type = &period;
         part.period = sample_bytes ? (int64_t)sample_bytes : 1;
         part.time_nanos = p->view->meta.started_unix_ns
-                                  ? (int64_t)(p->view->meta.started_unix_ns + a->scope.from_ns)
+                                  ? (int64_t)(p->view->meta.started_unix_ns +
+                                              (a->totals.lacks_time ? 0 : a->scope.from_ns))
                                   : 0;
-        part.duration_nanos = to_ns > a->scope.from_ns ? (int64_t)(to_ns - a->scope.from_ns) : 0;
+        part.duration_nanos = to_ns > a->scope.from_ns && !a->totals.lacks_time
+                                      ? (int64_t)(to_ns - a->scope.from_ns)
+                                      : 0;
         part.default_sample_type = text_table_number(&p->texts, first);
         put(p, &part);
 }

@@ -141,6 +141,7 @@ static void put_trace(struct tables *t, const struct query_answer *a) {
         PUT_ROW(t, TEXT("unit"), TEXT(query_unit_name(t->job->q)));
         PUT_ROW(t, TEXT("sample_bytes"), INT(query_estimate_bytes(t->job->q)));
         PUT_ROW(t, TEXT("has_blocks"), INT(!(v->meta.flags & TRACE_IS_TOTALS)));
+        PUT_ROW(t, TEXT("has_times"), INT(!(v->meta.flags & TRACE_LACKS_TIME)));
         end_table(t);
         str_done(&command);
 }

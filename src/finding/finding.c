@@ -156,7 +156,7 @@ static void find_and_pass_on(struct facts *f, const struct askers *askers,
         pass_on(f);
 }
 
-/* Those that need times, or a peak, are silent where the source has none. */
+/* Those that need times, or a peak, are silent where the source has none. What leaks shows in the order of events, too. */
 static void apply_rules(struct facts *f, struct askers *askers, struct findings *x) {
         bool has_times = !f->totals->lacks_time;
         struct left *left;
@@ -168,10 +168,10 @@ static void apply_rules(struct facts *f, struct askers *askers, struct findings 
         if (!f->source->is_windowed)
                 find_and_pass_on(f, askers, find_losses);
         left = left_new(f, askers);
-        if (has_times) {
+        if (has_times || !f->totals->lacks_events)
                 find_leaks(left);
+        if (has_times)
                 find_and_pass_on(f, askers, find_short_peak);
-        }
         if (!f->totals->lacks_peak) /* it is about what was live then */
                 find_large(f);
         find_and_pass_on(f, askers, find_moves);

@@ -116,6 +116,8 @@ static void heap_take(struct heap *h, struct facts *f, uint32_t row) {
 }
 
 static bool is_rising(struct facts *f, const struct heap *h, struct growth *ret) {
+        if (f->totals->lacks_time)
+                return false;
         growth_of(f, &h->c, NULL, ret);
         return ret->is_rising && !ret->is_released && ret->end_s - ret->begin_s >= HEAP_LONG_S;
 }

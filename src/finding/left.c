@@ -149,6 +149,11 @@ static bool matters(const struct left *l, const struct asker *a) {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
+/* A run of a moment; or nobody knows how long it took, only in which order all was done. */
+static bool is_brief(const struct left *l, double s) {
+        return l->f->totals->lacks_time || l->f->at_s[l->f->n_columns - 1] < s;
+}
+
 /* Per second, in the columns [begin, end]. */
 static double free_pace(const struct left *l, const struct asker *a, size_t begin, size_t end) {
         double s = l->f->at_s[end] - l->f->at_s[begin];
@@ -258,7 +263,7 @@ static bool is_late(struct left *l, const struct asker *a) {
 
         if (n_end > 0 && n_end - l->floor[l->half_idx] >= LEFT_LATE_SHARE * n_end)
                 return true;
-        return l->f->at_s[l->f->n_columns - 1] < MOMENT_S && a->figures.n_frees == 0 &&
+        return is_brief(l, MOMENT_S) && a->figures.n_frees == 0 &&
                (double)ages_of(l, a)->late >= LEFT_LATE_SHARE * n_end;
 }
 
@@ -272,7 +277,7 @@ static bool is_spread(const struct left *l, const struct asker *a) {
                 n += l->floor[i] > l->floor[i - 1];
         s.y = course_values(l->f->arena, a->c.blocks, l->f->n_columns);
         series_trend(&s, &g.trend);
-        return n >= LEAK_MIN_RISES && g.trend.shape == SERIES_RISING &&
+        return n >= LEAK_MIN_RISES && g.trend.shape == SERIES_RISING && !is_brief(l, LEAK_MIN_S) &&
                l->f->at_s[l->f->n_columns - 1] - l->f->at_s[g.trend.begin_idx] >= LEAK_MIN_S &&
                growth_is_repeated(l->f, &a->c, &g);
 }
@@ -303,7 +308,7 @@ static bool has_marks(struct left *l, const struct asker *a) {
 
 /* Whether time tells nothing about when work was done: in a run of a moment, or where all of it came late. */
 static bool is_only_work(const struct left *l) {
-        return l->f->at_s[l->f->n_columns - 1] < MOMENT_S ||
+        return is_brief(l, MOMENT_S) ||
                facts_column_of_work(l->f, EARLY_SHARE) >= facts_column_of_time(l->f, 0.5);
 }
 
@@ -317,7 +322,7 @@ static bool is_spread_by_work(struct left *l, const struct asker *a) {
         double all = (double)(x->work[0] + x->work[1] + x->work[2]);
         struct growth g = {.end_idx = l->f->n_columns};
 
-        if (l->f->at_s[l->f->n_columns - 1] >= MOMENT_S && !growth_is_repeated(l->f, &a->c, &g))
+        if (!is_brief(l, MOMENT_S) && !growth_is_repeated(l->f, &a->c, &g))
                 return false; /* at a few moments: something is set up */
         if (all < LOST_MIN_BLOCKS || n_allocs < all / 2 || n_frees < (1 - LEAK_TIDY) * n_allocs ||
             !is_only_work(l) || are_replaced(x))
@@ -494,7 +499,7 @@ static void tell_leak(struct left *l, size_t asker) {
         load_floor(l, a);
         n_blocks = unit_nearest(lost_of(l, a).blocks);
         x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
-        x->is_brief = a->figures.n_frees == 0 && f->at_s[f->n_columns - 1] < LEAK_BRIEF_S;
+        x->is_brief = a->figures.n_frees == 0 && is_brief(l, LEAK_BRIEF_S);
 
         x->function = place_name(f, &frame, is_task);
         x->text = say(

@@ -44,7 +44,7 @@ static bool is_much(const struct facts *f, const struct finding *x) {
 }
 
 bool is_trifle(const struct facts *f, double bytes, double run_s) {
-        return run_s < TRIFLE_MAX_S && bytes < TRIFLE_BYTES &&
+        return (f->totals->lacks_time || run_s < TRIFLE_MAX_S) && bytes < TRIFLE_BYTES &&
                bytes < TRIFLE_SHARE * (double)f->totals->peak_bytes;
 }
 

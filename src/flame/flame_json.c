@@ -100,6 +100,8 @@ static const char *why_no_ages(const struct graph *g) {
                 return "A comparison shows what changed, not how old it is.";
         if (!query_metric_has_ages(g->metric))
                 return "Only what is alive has an age: measure by peak or end.";
+        if (!unit_has_times())
+                return "The recording has no times.";
         if (g->frames.items[0].is.value <= 0)
                 return "Nothing is alive then.";
         for (size_t i = 0; i < g->frames.n; i++)

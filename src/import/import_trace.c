@@ -22,6 +22,7 @@
 #include "trace/writer.h"
 
 enum { IMPORT_PATH_BYTES = 64, IMPORT_MAX_ARGS = 4096 };
+#define NUMBERED_NS UINT64_C(1000000000)
 static const uint64_t max_kept_bytes = 4ull << 30; /* of copies of files */
 
 struct module_entry {
@@ -167,7 +168,7 @@ static uint32_t own_machine(void) {
 
 static uint32_t flags_of(const struct import_begin *b) {
         if (!b->is_totals)
-                return 0;
+                return b->has_no_time ? TRACE_LACKS_TIME : 0;
         return TRACE_IS_TOTALS | (b->has_no_time ? TRACE_LACKS_TIME : 0) |
                (b->has_no_blocks ? TRACE_LACKS_BLOCKS : 0) |
                (b->counts_samples ? TRACE_COUNTS_SAMPLES : 0) |
@@ -358,9 +359,12 @@ int import_trace_call(struct import_trace *t, const struct import_place *p, uint
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
+/* Events without times are numbered: the n-th is at n seconds. */
 static uint64_t at(struct import_trace *t, uint64_t time_ns) {
-        t->last_ns = MAX(t->last_ns, time_ns);
         t->n_events++;
+        if (t->has_no_time)
+                time_ns = t->n_events * NUMBERED_NS;
+        t->last_ns = MAX(t->last_ns, time_ns);
         return t->last_ns;
 }
 

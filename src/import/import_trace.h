@@ -21,10 +21,11 @@ struct import_trace;
 
 struct import_begin {
         bool is_totals; /* sums at moments; else events */
-        /* Of totals: the source knows no times (moments are numbered, whatever time they are given); bytes, but no blocks (give 1 or
+        bool has_no_time; /* the source knows none: moments, or events, are numbered, whatever time they are given */
+        /* Of totals: the source knows bytes, but no blocks (give 1 or
          * more, nobody sees them); what is live, but not what was allocated and freed (import_trace_live); one
          * moment alone, which is not that of the peak. */
-        bool has_no_time, has_no_blocks, has_no_traffic, has_no_peak;
+        bool has_no_blocks, has_no_traffic, has_no_peak;
         bool has_no_live; /* what was allocated, but not what was freed (import_trace_total without frees); there is no peak either */
         bool has_no_threads;  /* of events: the source does not tell who did what */
         bool names_made_code; /* the files of this machine (/tmp/perf-PID.map) name code in no file: its pids are this machine's */

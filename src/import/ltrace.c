@@ -23,7 +23,6 @@
 #include "import/import_format.h"
 
 enum {
-        LTRACE_EVENT_NS = 1000,
         LTRACE_MAX_ARGS = 4,
         LTRACE_MAX_DEPTH = 64,
         LTRACE_MAX_TEXT = 4096,
@@ -67,7 +66,7 @@ struct ltrace_thread {
 /* What stands before a call. */
 struct line_head {
         uint64_t pid, time_ns, ip;
-        bool has_time, is_relative, is_of_day;
+        bool has_time, is_relative, is_of_day, is_whole;
         char module[256];
         const char *rest;
 };
@@ -77,7 +76,7 @@ struct ltrace {
         struct import_trace *t;
         struct err *reterr;
         uint64_t now_ns, first_ns, day_ns, last_of_day_ns;
-        bool has_times, lacks_times, has_first, has_aligned, has_inside;
+        bool is_begun, has_times, has_whole, has_first, has_aligned, has_inside;
         VEC(struct ltrace_thread) threads;
         struct map thread_of; /* pid → index */
 };
@@ -133,6 +132,7 @@ static bool take_prefix(struct line_head *h, const char **at) {
                         return false;
                 h->time_ns = a * 3600 + b * 60 + c;
                 h->has_time = h->is_of_day = true;
+                h->is_whole = !memchr(*at, '.', (size_t)(p - *at));
         } else if (memchr(*at, '.', (size_t)(p - *at))) {
                 h->time_ns = a;
                 h->has_time = true;
@@ -236,11 +236,8 @@ static struct ltrace_thread *thread_of(struct ltrace *l, uint64_t pid) {
 static void come_to(struct ltrace *l, const struct line_head *h) {
         uint64_t at = h->time_ns;
 
-        if (!h->has_time) {
-                l->lacks_times = true;
+        if (!h->has_time || !l->has_times)
                 return;
-        }
-        l->has_times = true;
         if (h->is_relative) {
                 l->now_ns += at;
                 return;
@@ -289,8 +286,6 @@ static int put_call(struct ltrace *l, const struct ltrace_thread *t, const struc
 
         if (f->times_arg && __builtin_mul_overflow(size, c->args[f->times_arg - 1], &size))
                 return 0; /* it cannot have succeeded */
-        if (!l->has_times)
-                l->now_ns += LTRACE_EVENT_NS;
         if (f->kind == CALL_RELEASE || (f->kind == CALL_REALLOCATE && !size && !result))
                 r = import_trace_release(l->t, l->now_ns, t->id, c->args[0]);
         else if (f->kind == CALL_ALLOCATE && result)
@@ -355,6 +350,17 @@ static bool allocates_inside(const char *call) {
         return false;
 }
 
+/* Options decide for the whole log whether lines have times: the first line tells. */
+static int begin(struct ltrace *l, const struct line_head *h) {
+        if (l->is_begun)
+                return 0;
+        l->is_begun = true;
+        l->has_times = h->has_time;
+        l->has_whole = h->is_whole;
+        return import_trace_begin(l->t, &(struct import_begin){.has_no_time = !h->has_time},
+                                  l->reterr);
+}
+
 static int take_line(struct ltrace *l, const char *line) {
         struct ltrace_thread *t;
         struct line_head h;
@@ -365,6 +371,9 @@ static int take_line(struct ltrace *l, const char *line) {
         take_head(line, &h);
         if (!*h.rest)
                 return 0;
+        r = begin(l, &h);
+        if (r < 0)
+                return r;
         come_to(l, &h);
         if (strncmp(h.rest, "+++", 3) == 0)
                 return take_end(l, h.rest);
@@ -388,9 +397,10 @@ static int take_line(struct ltrace *l, const char *line) {
 
 static void tell(struct ltrace *l) {
         if (!l->has_times)
-                import_trace_limit(l->t,
-                                   "It has no times, and events are shown a microsecond apart: "
-                                   "record with ltrace -ttt");
+                import_trace_limit(
+                        l->t, "It has no times, and events are numbered: record with ltrace -ttt");
+        if (l->has_whole)
+                import_trace_limit(l->t, "Its times are whole seconds: record with ltrace -ttt");
         if (l->has_inside)
                 import_trace_limit(
                         l->t,
@@ -403,9 +413,9 @@ static void tell(struct ltrace *l) {
 
 static int read_log(struct import_input *in, struct import_trace *t, struct err *reterr) {
         struct ltrace l = {.in = in, .t = t, .reterr = reterr};
-        int r = import_trace_begin(t, &(struct import_begin){0}, reterr);
         char *line;
         size_t n;
+        int r = 0;
 
         while (r >= 0) {
                 uint64_t before = in->taken_bytes;
@@ -415,6 +425,8 @@ static int read_log(struct import_input *in, struct import_trace *t, struct err 
                         break;
                 r = take_line(&l, line);
         }
+        if (r >= 0)
+                r = begin(&l, &(struct line_head){0});
         if (r >= 0)
                 tell(&l);
         for (size_t i = 0; i < l.threads.n; i++)

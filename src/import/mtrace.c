@@ -23,13 +23,10 @@
 #include "import/import_format.h"
 #include "import/import_maps.h"
 
-enum { MTRACE_EVENT_NS = 1000 };
-
 struct mtrace {
         struct import_input *in;
         struct import_trace *t;
         struct err *reterr;
-        uint64_t now_ns;
         uint64_t old_address; /* of a realloc of which the second half is to come; 0: none */
         struct map bases;     /* hash of a file's path → its lowest address */
 };
@@ -130,21 +127,18 @@ static int take_caller(struct mtrace *m, char *where, uint32_t *ret_stack) {
 static int put_event(struct mtrace *m, char op, uint64_t address, uint64_t size, uint32_t stack) {
         uint64_t old = m->old_address;
 
-        m->now_ns += MTRACE_EVENT_NS;
         if (op == '<') {
                 m->old_address = address;
                 return 0;
         }
         if (op == '>') {
                 m->old_address = 0;
-                return address ? import_trace_reallocate(m->t, m->now_ns, 0, old, address, size,
-                                                         stack)
-                               : 0;
+                return address ? import_trace_reallocate(m->t, 0, 0, old, address, size, stack) : 0;
         }
         if (op == '+' && address)
-                return import_trace_allocate(m->t, m->now_ns, 0, address, size, stack);
+                return import_trace_allocate(m->t, 0, 0, address, size, stack);
         if (op == '-')
-                return import_trace_release(m->t, m->now_ns, 0, address);
+                return import_trace_release(m->t, 0, 0, address);
         return 0;
 }
 
@@ -180,7 +174,8 @@ static int take_line(struct mtrace *m, char *line) {
 
 static int read_log(struct import_input *in, struct import_trace *t, struct err *reterr) {
         struct mtrace m = {.in = in, .t = t, .reterr = reterr};
-        int r = import_trace_begin(t, &(struct import_begin){.has_no_threads = true}, reterr);
+        const struct import_begin begin = {.has_no_threads = true, .has_no_time = true};
+        int r = import_trace_begin(t, &begin, reterr);
         char *line;
         size_t n;
 
@@ -216,8 +211,7 @@ static bool matches(const uint8_t *head, size_t n) {
 const struct import_format import_mtrace = {
         .name = "mtrace",
         .title = "an mtrace log",
-        .lacks =
-                "no threads, of call paths only the caller, and no times: events are shown a microsecond apart",
+        .lacks = "no threads, of call paths only the caller, and no times: events are numbered",
         .ends_with_line = true,
         .matches = matches,
         .read = read_log,

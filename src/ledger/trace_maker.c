@@ -48,7 +48,8 @@ int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker *
 
         if (flags & TRACE_IS_TOTALS
                     ? flags & ~(uint32_t)(TRACE_IS_TOTALS | TRACE_LACKS_ANY | TRACE_COUNTS_SAMPLES)
-                    : flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS))
+                    : flags & ~(uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS |
+                                          TRACE_LACKS_TIME))
                 return -EINVAL;
         m = calloc(1, sizeof(*m));
         if (!m)
@@ -150,9 +151,10 @@ static void maker_end_slice(struct trace_maker *m, uint64_t end_ns,
                         live_fold(&m->processes.items[i].live, MAKER_FOLD_BLOCKS);
 }
 
-/* Before anything that happens at time_ns: the slice ends a quarter second after it began, or when it is full. */
+/* Before anything that happens at time_ns: the slice ends a quarter second after it began, or when it is full. Without times only that. */
 static void maker_come_to(struct trace_maker *m, uint64_t time_ns) {
-        uint64_t due_ns = trace_slice_begin_ns(m->w) + MAKER_SLICE_NS;
+        uint64_t due_ns = m->flags & TRACE_LACKS_TIME ? UINT64_MAX
+                                                      : trace_slice_begin_ns(m->w) + MAKER_SLICE_NS;
 
         m->n_late += time_ns < m->book.now_ns;
         time_ns = MAX(time_ns, m->book.now_ns);

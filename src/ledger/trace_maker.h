@@ -24,7 +24,8 @@ struct trace_maker;
 struct trace_writer;
 
 /* The writer is borrowed; it is fresh, and gets definitions, events and slices from nobody else. flags: those of its
- * meta. TRACE_IS_TOTALS, with nothing but TRACE_LACKS_* and TRACE_COUNTS_SAMPLES: totals are put and no events; samples are refused. */
+ * meta. TRACE_IS_TOTALS, with nothing but TRACE_LACKS_* and TRACE_COUNTS_SAMPLES: totals are put and no events; samples are refused.
+ * TRACE_LACKS_TIME of events: the caller puts the n-th at n seconds, and slices end only when they are full. */
 int trace_maker_new(struct trace_writer *w, uint32_t flags, struct trace_maker **ret);
 struct trace_maker *trace_maker_free(struct trace_maker *m); /* NULL ok */
 DEFINE_CLEANUP(struct trace_maker, trace_maker_free)

@@ -68,7 +68,6 @@ bool query_filter_has_sites(const struct query_filter *f) {
 
 int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr) {
         const char *late = NULL;
-        struct unit_text t;
 
         for (size_t i = 0; f && i < f->allocated.n; i++)
                 if (f->allocated.items[i].min > 0 && f->allocated.items[i].min >= end_ns)
@@ -79,12 +78,17 @@ int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err
         for (size_t i = 0; f && i < f->freed_before_ns.n; i++)
                 if (f->freed_before_ns.items[i] > end_ns)
                         late = "freed-before";
-        if (!late)
-                return 0;
-        return err_about(reterr, late,
-                         err_set(reterr, -ERANGE,
-                                 "the recording is only %s long: choose an earlier time",
-                                 unit_duration(&t, end_ns)));
+        return late ? err_about(reterr, late, query_refuse_late(end_ns, reterr)) : 0;
+}
+
+int query_refuse_late(uint64_t end_ns, struct err *reterr) {
+        struct unit_text t;
+
+        if (!unit_has_times())
+                return err_set(reterr, -ERANGE, "the recording ends at %s: choose an earlier one",
+                               unit_moment(&t, end_ns));
+        return err_set(reterr, -ERANGE, "the recording is only %s long: choose an earlier time",
+                       unit_duration(&t, end_ns));
 }
 
 const char *query_filter_text(const struct query_filter *f) {
@@ -348,6 +352,10 @@ static int add_older_than(struct query_filter *f, const char *value, struct err 
 
 bool query_filter_is_by_age(const struct query_filter *f) {
         return f && f->is_by_age;
+}
+
+bool query_filter_has_ages(const struct query_filter *f) {
+        return f && (f->is_by_age || f->lifetimes.n);
 }
 
 static int add_alive_at(struct query_filter *f, const char *value, struct err *reterr) {

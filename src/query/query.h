@@ -189,6 +189,10 @@ int query_filter_name_times(const struct query_filter *f, struct query *q,
                             struct err *reterr);
 /* Has older-than: it asks about what is alive at the window's end. */
 bool query_filter_is_by_age(const struct query_filter *f);
+/* Whether it asks how long blocks lived. */
+bool query_filter_has_ages(const struct query_filter *f);
+/* -ERANGE, and where the recording ends: of a time, or a number, behind that. */
+int query_refuse_late(uint64_t end_ns, struct err *reterr);
 /* Has numbers of call paths: they are one trace's. */
 bool query_filter_has_sites(const struct query_filter *f);
 /* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */

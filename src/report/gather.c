@@ -48,6 +48,8 @@ bool report_has_parts(const struct report *r, uint32_t stack) {
 }
 
 bool report_counts_lifetimes(const struct report *r) {
+        if (r->whole.lacks_time)
+                return false;
         return report_counts_sizes(r) ||
                (r->v->n_events <= REPORT_MAX_EVENTS_LIVED && !(r->v->meta.flags & TRACE_IS_TOTALS));
 }

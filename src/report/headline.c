@@ -486,6 +486,8 @@ static void add_sums(const struct report *r, struct str *to) {
         str_addf(to, " peaked at %s at %s", unit_bytes(&a, t->peak_bytes),
                  unit_moment(&b, t->peak_ns));
         str_addf(to, " of %s", unit_count(&a, n_moments));
+        if (!t->lacks_events)
+                str_add(to, " (times are unknown)");
         add_left(r, to);
         if (!t->lacks_blocks && !t->lacks_traffic)
                 add_allocations(r, to);

@@ -34,7 +34,10 @@ static bool has_thread(const struct listing *l) {
 }
 
 static void print_heading(const struct listing *l) {
-        fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
+        if (unit_has_times())
+                fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
+        else
+                fprintf(l->out, "%s%12s  %9s   ", l->s.dim, unit_moment_name(), "size");
         if (query_sample_bytes(l->q))
                 fprintf(l->out, "%10s  ", "stands for");
         if (has_thread(l))
@@ -48,9 +51,13 @@ static bool print_block(void *ctx, const struct query_block *b) {
         struct str line = {0}, thread = {0};
         size_t begin;
 
-        str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
-                 unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
-                 unit_duration(&age, b->age_ns));
+        if (unit_has_times())
+                str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
+                         unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
+                         unit_duration(&age, b->age_ns));
+        else
+                str_addf(&line, "%12s  %9s %s ", unit_count(&age, b->time_ns / 1000000000),
+                         unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ");
         if (query_sample_bytes(l->q))
                 str_addf(&line, "%10s  ", unit_count(&size, b->n_blocks));
         begin = line.n;
@@ -78,11 +85,13 @@ static bool put_block(void *ctx, const struct query_block *b) {
         struct listing *l = ctx;
 
         json_object(&l->j);
-        json_put_double(&l->j, "at_s", (double)b->time_ns / 1e9, 6);
+        show_put_time(&l->j, "at_s", b->time_ns);
+        if (!unit_has_times())
+                json_put_uint(&l->j, "event", b->time_ns / 1000000000);
         json_put_uint(&l->j, "bytes", b->size_bytes);
         if (query_sample_bytes(l->q))
                 json_put_uint(&l->j, "stands_for", b->n_blocks);
-        json_put_double(&l->j, "age_s", (double)b->age_ns / 1e9, 6);
+        show_put_time(&l->j, "age_s", b->age_ns);
         json_key(&l->j, "live");
         json_bool(&l->j, b->is_live);
         json_put_uint(&l->j, "seq", b->seq);

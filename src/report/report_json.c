@@ -208,14 +208,6 @@ static void put_quality(struct json *j, const struct report *r) {
         late_start_put(j, r);
 }
 
-/* Null where the source knows no times: seconds are then numbers of moments (docs/ledger.md). */
-static void put_span(struct json *j, const struct report *r, const char *key, uint64_t ns) {
-        if (r->whole.lacks_time)
-                put_null(j, key);
-        else
-                json_put_double(j, key, seconds(ns), 6);
-}
-
 static void put_filter(struct json *j, const struct report *r) {
         json_put_string(j, "filter", query_filter_text(r->scope.filter));
         if (!report_is_filtered(r))
@@ -250,8 +242,8 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_string(&j, "schema", "silt.report/1");
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         json_put_uint(&j, "pid", r->v->meta.pid);
-        put_span(&j, r, "duration_s", r->v->end_ns);
-        put_span(&j, r, "run_time_s", headline_run_ns(r));
+        show_put_time(&j, "duration_s", r->v->end_ns);
+        show_put_time(&j, "run_time_s", headline_run_ns(r));
         json_put_string(&j, "unit", unit_weight_name());
         json_key(&j, "has_times");
         json_bool(&j, !r->whole.lacks_time);

@@ -70,7 +70,10 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
         if (report_is_filtered(r) && !mark_highest(&chart))
                 return 0;
         marks_gather(r, &chart);
-        style_heading(s, r->whole.lacks_time ? "Live bytes by moment" : "Live bytes over time");
+        if (r->whole.lacks_time)
+                style_heading(s, "Live bytes by %s", unit_moment_name());
+        else
+                style_heading(s, "Live bytes over time");
         chart_draw(s, &chart);
         return 0;
 }

@@ -236,14 +236,14 @@ static void print_tables(const struct style *s, struct spread *sizes, struct spr
 
 /* What was not counted, and how to have it counted. */
 static void print_uncounted(const struct style *s, const struct report *r) {
-        bool has_lifetimes = report_counts_lifetimes(r);
+        bool is_alone = r->whole.lacks_time || report_counts_lifetimes(r);
         struct str text = {0};
         struct unit_text t;
 
         str_addf(&text, "%s counted for %s events: use --histogram size%s.",
-                 has_lifetimes ? "Sizes were not" : "Sizes and lifetimes were not",
-                 unit_count(&t, r->v->n_events), has_lifetimes ? "" : " and --histogram lifetime");
-        fprintf(s->out, "%s%s", has_lifetimes ? "" : "\n", s->dim);
+                 is_alone ? "Sizes were not" : "Sizes and lifetimes were not",
+                 unit_count(&t, r->v->n_events), is_alone ? "" : " and --histogram lifetime");
+        fprintf(s->out, "%s%s", report_counts_lifetimes(r) ? "" : "\n", s->dim);
         style_wrap(s, str_text(&text), 0);
         fputs(s->plain, s->out);
         str_done(&text);

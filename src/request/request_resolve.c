@@ -46,12 +46,7 @@ static int find_time(const struct request_time *t, const char *key, struct query
 }
 
 static int check_end(const char *key, uint64_t end_ns, struct err *reterr) {
-        struct unit_text t;
-
-        return err_about(reterr, key,
-                         err_set(reterr, -ERANGE,
-                                 "the recording is only %s long: choose an earlier time",
-                                 unit_duration(&t, end_ns)));
+        return err_about(reterr, key, query_refuse_late(end_ns, reterr));
 }
 
 /* Whoever asks about one process by its name does not mean the time after it. */
@@ -116,6 +111,10 @@ static int resolve_filter(const struct request *r, struct query *q, struct reque
 
         if (y < 0)
                 return y;
+        if (query_filter_has_ages(r->filter) && query_view(q)->meta.flags & TRACE_LACKS_TIME)
+                return err_set(
+                        reterr, -ENOTSUP,
+                        "this recording has no times: how long blocks lived is unknown: choose another filter");
         x->scope.filter = x->filter ? x->filter : r->filter;
         return query_filter_check(x->scope.filter, query_view(q)->end_ns, reterr);
 }
@@ -148,6 +147,11 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
                 return refuse_metric(
                         q, "has totals and no events: which allocations were temporary is unknown",
                         reterr);
+        if (r->shape == REQUEST_LIFETIMES && query_view(q)->meta.flags & TRACE_LACKS_TIME)
+                return err_about(
+                        reterr, "histogram",
+                        err_set(reterr, -ENOTSUP,
+                                "this recording has no times: how long blocks lived is unknown: choose size"));
         if (query_view(q)->meta.flags & TRACE_LACKS_LIVE &&
             (ret->metric == QUERY_PEAK || ret->metric == QUERY_END ||
              ret->metric == QUERY_GROWTH)) {

@@ -13,6 +13,11 @@
 #include "finding/finding.h"
 #include "query/query.h"
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* Seconds; null where the source knows no times: then they are numbers of moments or events (docs/ledger.md). */
+void show_put_time(struct json *j, const char *key, uint64_t ns);
+
 /* ---- call paths ------------------------------------------------------------------------------ */
 
 /* A source of bytes that counted no blocks saw what was live, not what was allocated in between. */

@@ -120,6 +120,10 @@ static int block_begin(struct sql_cursor *base, const struct sql_ask *ask, struc
 
         if (r < 0)
                 return r;
+        if (ask->ranges[BLOCK_LIFETIME].is_set && space_lacks_time(base->space)) {
+                base->is_eof = true; /* NULL matches nothing */
+                return 0;
+        }
         b->knows_reallocs =
                 sql_ask_uses(ask, BLOCK_BY_REALLOC) && space_knows_reallocs(base->space);
         b->q = space_borrow(base->space);
@@ -157,7 +161,8 @@ static void block_column(struct sql_cursor *base, sqlite3_context *to, int colum
                 break;
         case BLOCK_THREAD: sql_result_count(to, row->thread); break;
         case BLOCK_LIFETIME:
-                sql_result_count(to, query_block_lifetime_ns(base->space->trace.q, row));
+                if (!space_lacks_time(base->space))
+                        sql_result_count(to, query_block_lifetime_ns(base->space->trace.q, row));
                 break;
         case BLOCK_FREED:
                 if (row->freed_ns != UINT64_MAX)
@@ -475,6 +480,10 @@ static int live_begin(struct sql_cursor *base, const struct sql_ask *ask, struct
                 return r;
         l->moment->n_users++;
         l->ask = *ask;
+        if (ask->ranges[LIVE_AGE].is_set && space_lacks_time(space)) {
+                base->is_eof = true;
+                return 0;
+        }
         l->next =
                 ask->ranges[LIVE_ID].is_set ? moment_find(l->moment, ask->ranges[LIVE_ID].low) : 0;
         space->is_inexact |= !l->moment->is_exact;
@@ -498,7 +507,10 @@ static void live_column(struct sql_cursor *base, sqlite3_context *to, int column
         switch (column) {
         case LIVE_ID: sql_result_count(to, b->seq); break;
         case LIVE_TIME: sql_result_count(to, b->time_ns); break;
-        case LIVE_AGE: sql_result_count(to, live_age_ns(l->moment, b)); break;
+        case LIVE_AGE:
+                if (!space_lacks_time(base->space))
+                        sql_result_count(to, live_age_ns(l->moment, b));
+                break;
         case LIVE_BYTES: sql_result_count(to, b->size_bytes); break;
         case LIVE_STACK: sql_result_count(to, b->stack); break;
         case LIVE_PROCESS: sql_result_count(to, b->process); break;

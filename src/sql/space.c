@@ -105,6 +105,10 @@ void space_return(struct sql_space *s, struct query *q) {
                 s->spare = q;
 }
 
+bool space_lacks_time(const struct sql_space *s) {
+        return s->view->meta.flags & TRACE_LACKS_TIME;
+}
+
 int space_check_detail(struct sql_space *s, uint64_t from_ns, uint64_t until_ns,
                        struct err *reterr) {
         uint64_t known_ns = s->view->detail_from_ns;

@@ -49,6 +49,8 @@ struct query_scope space_scope(const struct sql_space *s);
 int space_whole(struct sql_space *s, const struct query_answer **ret, struct err *reterr);
 /* sites, window, allocations: whether it is known what realloc made. */
 bool space_knows_reallocs(struct sql_space *s);
+/* Times are numbers of events, or of moments. */
+bool space_lacks_time(const struct sql_space *s);
 /* Refuses a window that ends before it begins, or begins behind the end of the recording. */
 int space_check_window(const struct sql_space *s, uint64_t from_ns, uint64_t to_ns,
                        struct err *reterr);

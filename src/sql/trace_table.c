@@ -35,6 +35,7 @@ enum fact {
         FACT_UNIT,
         FACT_SAMPLE_BYTES,
         FACT_HAS_BLOCKS,
+        FACT_HAS_TIMES,
         FACT_N,
 };
 
@@ -47,6 +48,7 @@ static const char *const fact_keys[FACT_N] = {
         [FACT_UNIT] = "unit",
         [FACT_SAMPLE_BYTES] = "sample_bytes",
         [FACT_HAS_BLOCKS] = "has_blocks",
+        [FACT_HAS_TIMES] = "has_times",
 };
 
 static double n_facts(struct sql_space *space) {
@@ -89,6 +91,7 @@ static void put_fact(const struct sql_space *s, enum fact fact, sqlite3_context 
                 sqlite3_result_int64(to, (int64_t)query_estimate_bytes(s->trace.q));
                 break;
         case FACT_HAS_BLOCKS: sqlite3_result_int(to, !(v->meta.flags & TRACE_IS_TOTALS)); break;
+        case FACT_HAS_TIMES: sqlite3_result_int(to, !(v->meta.flags & TRACE_LACKS_TIME)); break;
         case FACT_N: break;
         }
 }

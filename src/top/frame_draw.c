@@ -64,7 +64,7 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         if (now->has_rss)
                 col = put_figure(c, row, col, INK_RSS, model_resident_label(m),
                                  unit_bytes(&t, now->rss_bytes));
-        if (model_totals(m)->lacks_events) {
+        if (!model_has_rates(m)) {
                 col = put_figure(c, row, col, INK_PLAIN, "at", unit_moment(&t, now->time_ns));
                 put_figure(c, row, col, INK_PLAIN, "peak",
                            has_peak ? unit_bytes(&t, now->peak_bytes) : "unknown");
@@ -150,7 +150,7 @@ static const struct column *column_at(const struct canvas *c, const struct model
 
 static const char *figure_text(const struct model *m, const struct query_figures *f,
                                enum model_sort sort, struct unit_text *t) {
-        if (model_totals(m)->lacks_events && sort != MODEL_BY_LIVE)
+        if (!model_has_rates(m) && sort != MODEL_BY_LIVE)
                 return "-";
         switch (sort) {
         case MODEL_BY_GROWTH:
@@ -291,7 +291,7 @@ static void draw_path(struct canvas *c, const struct model *m, const struct ui *
 
 static void draw_process(struct canvas *c, const struct model *m, size_t row, size_t at) {
         const struct model_process *p = &m->processes[at];
-        bool has_events = !model_totals(m)->lacks_events;
+        bool has_rates = model_has_rates(m);
         struct unit_text t;
         char pid[16];
         size_t col;
@@ -301,9 +301,9 @@ static void draw_process(struct canvas *c, const struct model *m, size_t row, si
         canvas_put_right(c, row, 19, INK_LIVE, unit_bytes(&t, p->live_bytes));
         canvas_put_right(c, row, 30, INK_RSS, p->has_rss ? unit_bytes(&t, p->rss_bytes) : "-");
         canvas_put_right(c, row, 41, INK_PLAIN,
-                         has_events ? unit_bytes_signed(&t, p->growth_bytes) : "-");
+                         has_rates ? unit_bytes_signed(&t, p->growth_bytes) : "-");
         canvas_put_right(c, row, 52, INK_PLAIN,
-                         has_events ? unit_count(&t, unit_nearest(p->allocs_per_s)) : "-");
+                         has_rates ? unit_count(&t, unit_nearest(p->allocs_per_s)) : "-");
         col = canvas_put(c, row, 54, INK_PLAIN, query_process_name(m->q, p->process));
         if (!p->is_alive)
                 canvas_put(c, row, col, INK_DIM, " (ended)");

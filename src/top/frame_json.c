@@ -27,7 +27,7 @@ static void put_known_double(struct json *j, const char *key, double v, int deci
 static void put_now(struct json *j, const struct model *m) {
         const struct query_totals *t = model_totals(m);
         bool has_blocks = !t->lacks_blocks, has_traffic = has_blocks && !t->lacks_traffic,
-             has_events = !t->lacks_events;
+             has_events = !t->lacks_events, has_rates = model_has_rates(m);
         const struct follower_now *now = &m->now;
 
         put_known_double(j, "at_s", (double)now->time_ns / 1e9, 6, !t->lacks_time);
@@ -49,10 +49,10 @@ static void put_now(struct json *j, const struct model *m) {
         put_known(j, "lost_events", now->n_lost, has_events);
         json_put_uint(j, "unwritten_events", query_view(m->q)->n_unwritten_events);
         json_put_double(j, "silent_s", (double)now->silent_ns / 1e9, 3);
-        put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_events);
-        put_known_double(j, "allocations_per_s", now->allocs_per_s, 3, has_events);
-        put_known_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3, has_events);
-        put_known_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3, has_events);
+        put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_rates);
+        put_known_double(j, "allocations_per_s", now->allocs_per_s, 3, has_rates);
+        put_known_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3, has_rates);
+        put_known_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3, has_rates);
 }
 
 /* null: nobody looks at it */
@@ -74,7 +74,7 @@ static void put_growth(struct json *j, int64_t bytes, bool is_known) {
 
 static void put_group(struct json *j, const struct model *m, size_t at) {
         const struct query_group *g = &m->groups->rows[at];
-        bool has_events = !model_totals(m)->lacks_events;
+        bool has_rates = model_has_rates(m);
         struct str name = {0};
 
         json_object(j);
@@ -97,17 +97,17 @@ static void put_group(struct json *j, const struct model *m, size_t at) {
                 json_int(j, g->self.end_blocks);
         if (m->sample_bytes)
                 json_put_double(j, "live_error_bytes", query_figures_error(&g->self, QUERY_END), 0);
-        put_growth(j, g->self.end_bytes - g->self.begin_bytes, has_events);
+        put_growth(j, g->self.end_bytes - g->self.begin_bytes, has_rates);
         put_known_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3,
-                         has_events);
+                         has_rates);
         put_known_double(j, "bytes_allocated_per_s", model_per_s(m, (double)g->self.alloc_bytes), 3,
-                         has_events);
+                         has_rates);
         put_cpus(j, m, m->cpu_ns ? m->cpu_ns[at] : 0);
         json_end(j);
 }
 
 static void put_process(struct json *j, const struct model *m, const struct model_process *p) {
-        bool has_events = !model_totals(m)->lacks_events;
+        bool has_rates = model_has_rates(m);
 
         json_object(j);
         json_put_uint(j, "pid", query_view(m->q)->processes[p->process].start.pid);
@@ -115,8 +115,8 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         put_bool(j, "is_alive", p->is_alive);
         put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live);
         put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
-        put_growth(j, p->growth_bytes, has_events);
-        put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_events);
+        put_growth(j, p->growth_bytes, has_rates);
+        put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_rates);
         json_end(j);
 }
 

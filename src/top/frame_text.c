@@ -17,7 +17,7 @@ static void write_head(FILE *out, const struct model *m) {
                 model_totals(m)->lacks_peak ? "unknown" : unit_bytes(&peak, now->peak_bytes),
                 model_resident_label(m),
                 now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown");
-        if (!model_totals(m)->lacks_events)
+        if (model_has_rates(m))
                 fprintf(out, "  allocates %s/s in %s/s calls",
                         unit_bytes(&rate, unit_nearest(now->alloc_bytes_per_s)),
                         unit_count(&allocs, unit_nearest(now->allocs_per_s)));
@@ -27,7 +27,7 @@ static void write_head(FILE *out, const struct model *m) {
 static void write_row(FILE *out, const struct model *m, const struct style *s, size_t at) {
         const struct query_group *g = &m->groups->rows[at];
         struct unit_text live, growth, rate;
-        bool has_events = !model_totals(m)->lacks_events;
+        bool has_rates = model_has_rates(m);
         char cpu[16] = "";
         struct str name = {0}, text = {0};
 
@@ -39,9 +39,9 @@ static void write_row(FILE *out, const struct model *m, const struct style *s, s
                 g->self.lacks_live
                         ? "-"
                         : unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
-                has_events ? unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes)
-                           : "-",
-                has_events
+                has_rates ? unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes)
+                          : "-",
+                has_rates
                         ? unit_count(&rate, unit_nearest(model_per_s(m, (double)g->self.n_allocs)))
                         : "-",
                 cpu, str_text(&text));

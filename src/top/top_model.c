@@ -405,6 +405,12 @@ static size_t count_alive(const struct model *m) {
         return n;
 }
 
+bool model_has_rates(const struct model *m) {
+        const struct query_totals *t = model_totals(m);
+
+        return !t->lacks_events && !t->lacks_time;
+}
+
 static bool is_of_many(const struct model *m) {
         return m->process == QUERY_ALL && count_alive(m) > 1;
 }
@@ -478,16 +484,17 @@ static void add_state(const struct model *m, struct str *to) {
                /* of what is shown, which may be filtered */
                 allocs_per_s = model_per_s(m, (double)t->n_allocs);
         struct unit_text rate, window;
+        bool has_rates = model_has_rates(m);
         struct str name = {0};
         int pct = 0;
 
         unit_duration(&window, m->now.window_ns);
-        if (is_growing(m, growth)) {
+        if (has_rates && is_growing(m, growth)) {
                 str_addf(to, ", and grew by %s in %s", unit_bytes(&rate, (uint64_t)growth),
                          window.s);
                 if (find_culprit(m, QUERY_GROWTH, growth, &name, &pct))
                         str_addf(to, ", %d %% of it by %s", pct, str_text(&name));
-        } else if (allocs_per_s >= 10000 &&
+        } else if (has_rates && allocs_per_s >= 10000 &&
                    find_culprit(m, QUERY_COUNT, (double)t->n_allocs, &name, &pct)) {
                 str_addf(to, ", steady%s allocates %s times a second, %d %% of it in %s",
                          is_mostly_no_blocks(m) ? "; it" : ", and",
@@ -537,6 +544,8 @@ static void add_doubts(const struct model *m, struct str *to) {
         if (model_totals(m)->lacks_events)
                 str_add(to,
                         " These are sums that another tool made: growth and rates are unknown.");
+        else if (!model_has_rates(m))
+                str_add(to, " The recording has no times: growth and rates are unknown.");
         if (query_damage(m->q)[0]) {
                 str_addf(to, " A part of the trace cannot be read: %s.", query_damage(m->q));
         } else if (m->now.is_over && !v->finished) {

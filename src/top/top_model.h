@@ -82,6 +82,8 @@ void model_keep_timeline(const struct model *m, struct timeline_past *ret);
 
 /* Of sums, which another tool made, growth and rates are unknown, and more may be: the lacks_* of its totals. */
 const struct query_totals *model_totals(const struct model *m);
+/* Growth and what is so often in a second; not of sums of another tool, nor of events without times. */
+bool model_has_rates(const struct model *m);
 
 /* What the rows are of: blocks, or what the program mapped itself. */
 const struct query_answer *model_rows(const struct model *m);

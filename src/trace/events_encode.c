@@ -57,7 +57,7 @@ struct trace_encoder *trace_encoder_new(uint32_t flags) {
                 fputs("silt: out of memory\n", stderr);
                 abort();
         }
-        e->flags = flags & (TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED);
+        e->flags = flags & TRACE_EVENT_FLAGS;
         e->n_columns = flags & TRACE_IS_SAMPLED ? TRACE_N_COLUMNS : TRACE_N_EXACT_COLUMNS;
         trace_encoder_begin(e, 0, 0);
         return e;

@@ -46,8 +46,9 @@ enum trace_flags {
         TRACE_HAS_FREE_STACKS = 1u << 1,
         TRACE_IS_SAMPLED = 1u << 2, /* blocks stand for several: docs/sampling.md */
         TRACE_IS_TOTALS = 1u << 3,  /* no events ever: sums at certain moments (docs/ledger.md) */
-        /* Of totals only, what their source does not know. Without times the n-th moment is at n seconds, which are no time: views
-         * number moments. Without numbers of blocks those in the file mean nothing: no view tells them. */
+        /* What the source does not know. Without times the n-th moment of totals, else the n-th event, is at n seconds, which are no
+         * time: views number them. All others are of totals only. Without numbers of blocks those in the file mean nothing: no view
+         * tells them. */
         TRACE_LACKS_TIME = 1u << 4,
         TRACE_LACKS_BLOCKS = 1u << 5,
         /* Only what was live at the moments is known: what the file has allocated and freed is the least that explains it. */
@@ -61,6 +62,10 @@ enum trace_flags {
         /* Of another unit than bytes: numbers of allocations are those of the samples that the figures are made of. */
         TRACE_COUNTS_SAMPLES = 1u << 9,
 };
+
+/* Of EVTS: what its columns depend on. */
+#define TRACE_EVENT_FLAGS                                                                          \
+        ((uint32_t)(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED))
 
 /* What stands where bytes stand, in all figures of the trace. Another one than bytes only with TRACE_LACKS_BLOCKS. Numbers stand in
  * files. */
@@ -83,8 +88,7 @@ static inline bool trace_flags_are_valid(uint32_t flags, uint32_t unit) {
                        unit < TRACE_N_UNITS &&
                        (unit != TRACE_UNIT_BYTES || !(flags & TRACE_COUNTS_SAMPLES)) &&
                        (unit == TRACE_UNIT_BYTES || flags & TRACE_LACKS_BLOCKS);
-        return !(flags & ~(TRACE_HAS_ADDRESSES | TRACE_HAS_FREE_STACKS | TRACE_IS_SAMPLED)) &&
-               unit == TRACE_UNIT_BYTES;
+        return !(flags & ~(TRACE_EVENT_FLAGS | TRACE_LACKS_TIME)) && unit == TRACE_UNIT_BYTES;
 }
 
 struct trace_module {

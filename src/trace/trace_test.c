@@ -484,7 +484,9 @@ static void test_flags_go_together(void **state) {
         assert_true(trace_flags_are_valid(totals, TRACE_UNIT_BYTES));
         assert_true(trace_flags_are_valid(totals | TRACE_LACKS_TIME, TRACE_UNIT_BYTES));
         assert_true(trace_flags_are_valid(totals | lacks, TRACE_UNIT_OTHER));
-        assert_false(trace_flags_are_valid(TRACE_LACKS_TIME, TRACE_UNIT_BYTES));
+        assert_true(trace_flags_are_valid(TRACE_LACKS_TIME, TRACE_UNIT_BYTES)); /* of events */
+        assert_false(trace_flags_are_valid(TRACE_LACKS_BLOCKS, TRACE_UNIT_BYTES));
+        assert_false(trace_flags_are_valid(TRACE_LACKS_TIME, TRACE_UNIT_NS));
         assert_false(trace_flags_are_valid(totals | TRACE_HAS_ADDRESSES, TRACE_UNIT_BYTES));
         assert_false(trace_flags_are_valid(totals | TRACE_LACKS_TIME, TRACE_UNIT_SAMPLES));
         assert_false(trace_flags_are_valid(totals | lacks, TRACE_N_UNITS));

@@ -416,7 +416,7 @@ static bool evts_check_head(struct verify *v, const struct replay *p) {
         if ((v->header[TRACE_VERSION_OFF] == TRACE_EVTS_VERSION) !=
             ((p->flags & TRACE_IS_SAMPLED) != 0))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "flags that its version does not have");
-        if (p->flags != v->meta_flags)
+        if (p->flags != (v->meta_flags & TRACE_EVENT_FLAGS))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "flags %u, META says %u", p->flags,
                                   v->meta_flags);
         return true;

@@ -142,6 +142,42 @@ def test_what_happens_at_the_end_is_told_by_findings_too(t):
     assert (leak["evidence"]["blocks"], leak["bytes"], leak["evidence"]["frees"]) == (34, 34 * 3000, 67), leak
 
 
+def expect_no_times(t, path, n):
+    """Of n events in the file: nothing that takes times is told, and what the order tells is."""
+    got, _ = t.silt.report(path)
+    assert (got["has_times"], got["duration_s"], got["run_time_s"], got["lifetimes"], got["totals"]["peak_at_s"]) == (False, None, None, None, None), got
+    assert got["sizes"] and not [x for x in got["findings"] if x["kind"] in ("growing", "short-peak")], got["findings"]
+    text = t.silt.command("report", path).stdout.decode()
+    assert f" of {n:,} (times are unknown)." in text and "How long blocks lived" not in text, text
+    blocks = parse(t.silt.command("report", "--blocks", "--json", path).stdout)["blocks"]
+    assert blocks[0]["at_s"] is None and blocks[0]["age_s"] is None and blocks[0]["event"] == 1, blocks[0]
+    for options in (["--histogram", "lifetime"], ["--lifetime", "1s.."], ["--older-than", "1s"]):
+        r = t.silt.command("report", *options, path)
+        assert r.code != 0 and "has no times" in r.errors, (options, r.errors)
+    r = t.silt.command("check", "--max-growth", "10K/s", path)
+    assert "growth unknown (the trace has no times)" in r.stdout.decode(), r.stdout
+    rows = parse(t.silt.command("sql", "--json", path, "SELECT count(*), count(lifetime_ns), sum(lifetime_ns > 0), min(time_ns) FROM allocations").stdout)["rows"]
+    assert rows[0][1:] == [0, None, 10**9], rows
+    top = parse(t.silt.command("top", "--json", "--frames", "1", path).stdout)
+    assert top["allocations_per_s"] is None and top["growth_bytes_per_s"] is None and top["at_s"] is None, top
+    for form in ("heaptrack", "firefox", "perf-script"):
+        r = t.silt.command("export", "--format", form, "-o", t.path("no"), path)
+        assert r.code != 0 and f"has no times, which {form} files carry" in r.errors, r.errors
+
+
+def test_without_times_only_the_order_is_told(t):
+    lines, live = ["= Start"], 0
+    for i in range(400):
+        lines += [f"@ ./x:[0x1206] + {0x1000 + i * 0x1000:#x} 0xbb8"]
+        lines += [f"@ ./x:[0x1300] - {0x1000 + i * 0x1000:#x}"] if i % 3 else []
+    expect_no_times(t, write(t.path("no.log"), "\n".join(lines).encode() + b"\n"), len(lines) - 1)
+    calls = "".join(f"x->malloc({i + 1}) = {0x1000 + i * 4096:#x}\n" + (f"x->free({0x1000 + i * 4096:#x}) = <void>\n" if i % 3 else "") for i in range(400))
+    expect_no_times(t, write(t.path("no.lt"), calls.encode()), calls.count("\n"))
+    timed = "".join(f"{100 + i}.5 {line}\n" for i, line in enumerate(calls.splitlines()))
+    got, _ = t.silt.report(write(t.path("timed.lt"), timed.encode()))
+    assert got["has_times"] and got["duration_s"] > 600 and got["lifetimes"], got["duration_s"]
+
+
 def test_mtrace(t):
     program = build_logged(t)
     env = {**os.environ, "MALLOC_TRACE": t.path("l.log"), "LD_PRELOAD": "libc_malloc_debug.so.0"}

@@ -29,7 +29,7 @@ export function useTrace(source: Source): Followed {
     let timer = 0;
     const take = (trace: Trace): void => {
       latest.current = trace;
-      setHasTimes(trace.has_times !== false);
+      setHasTimes(trace.has_times !== false, trace.has_events ? "event" : "moment");
       setWeights(trace.unit ?? "bytes");
       // That it has ended is news for everybody.
       show((was) => (was === null || follows.current ? trace : trace.growing ? was : { ...was, growing: false }));

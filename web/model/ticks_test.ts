@@ -29,6 +29,8 @@ test("without times an axis has whole moments, and a recording a number of them"
     assert.deepEqual(timeLabels(timeTicks(0, 2, 10)), ["moment 1", "moment 2"]);
     assert.equal(lengthOf(47), "47 moments");
     assert.equal(lengthOf(1.000001), null);
+    setHasTimes(false, "event");
+    assert.equal(lengthOf(5252), "5,252 events");
   } finally {
     setHasTimes(true);
   }

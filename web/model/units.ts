@@ -61,10 +61,12 @@ function threeDigits(v: number): string {
 }
 
 let hasTimes = true;
+let numbered = "moment";
 
-/** Of the trace at hand: without times its moments are numbered, the n-th at n seconds (docs/ledger.md). */
-export function setHasTimes(has: boolean): void {
+/** Of the trace at hand: without times its moments, or its events, are numbered, the n-th at n seconds (docs/ledger.md). */
+export function setHasTimes(has: boolean, what: "moment" | "event" = "moment"): void {
   hasTimes = has;
+  numbered = what;
 }
 
 export function hasTimesNow(): boolean {
@@ -79,12 +81,12 @@ export function markedTimes(ticks: readonly number[]): readonly number[] {
 /** How long a recording is: "61.2 s"; of numbered moments their number, null if it is one dump. */
 export function lengthOf(seconds: number): string | null {
   if (hasTimes) return duration(seconds);
-  return Math.round(seconds) > 1 ? plural(Math.round(seconds), "moment") : null;
+  return Math.round(seconds) > 1 ? plural(Math.round(seconds), numbered) : null;
 }
 
-/** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min"; "moment 3" where there are no times */
+/** "1.25 s", "12 ms", "3 min 05 s", "3 h 12 min"; "moment 3" or "event 3" where there are no times */
 export function duration(seconds: number): string {
-  if (!hasTimes) return Number.isNaN(seconds) ? "an unknown moment" : `moment ${Math.round(seconds)}`;
+  if (!hasTimes) return Number.isNaN(seconds) ? "an unknown moment" : `${numbered} ${count(Math.round(seconds))}`;
   if (Number.isNaN(seconds)) return "an unknown time";
   return lengthText(Math.round(seconds * 1e9));
 }

@@ -24,7 +24,8 @@ const FIGURES: readonly (readonly [HeatFigure, string])[] = [["blocks", "blocks"
 
 export function BlocksView({ state, ask }: ViewProps) {
   const [figure, setFigure] = useState<HeatFigure>("blocks");
-  const heat = useAnswer(ask, "heat", question(state, { by: null }));
+  const hasTimes = ask.trace.has_times !== false;
+  const heat = useAnswer(ask, "heat", hasTimes ? question(state, { by: null }) : null);
   const list = useAnswer(ask, "shaped", ask.isFile ? null : question(state, { by: null, blocks: true, top: MAX_BLOCKS }));
   const sentence = useSaid(heat, (answer) => blocksSentence(answer, ask.trace.mode !== "exact"));
   if (ask.trace.time?.is_all) return <Empty title="Blocks" why="This recording has where the time went, and no blocks. Record memory too with silt run --cpu." />;
@@ -34,7 +35,8 @@ export function BlocksView({ state, ask }: ViewProps) {
   return (
     <div class="blocks">
       {sentence && <p class="first-sentence">{sentence}</p>}
-      <section class="blocks-heat">
+      {!hasTimes && <p class="notice">What was imported has no times, so how long blocks lived is unknown. They are listed in the order of allocation.</p>}
+      {hasTimes && <section class="blocks-heat">
         <div class="blocks-tools">
           <label class="field">
             colour by{" "}
@@ -57,7 +59,7 @@ export function BlocksView({ state, ask }: ViewProps) {
             )
           }
         </Pending>
-      </section>
+      </section>}
       <section class="blocks-list">
         {ask.isFile && <Empty title="Single blocks" why="A page in one file has the sizes and lifetimes of all blocks together. To see single ones, start silt view FILE." />}
         <Pending of={list}>{(answer) => <BlockTable answer={checkBlocks(answer, "")} state={state} ask={ask} />}</Pending>
@@ -82,14 +84,15 @@ function BlockTable({ answer, state, ask }: { answer: Blocks } & ViewProps) {
     const most = rows.reduce((a, b) => Math.max(a, b.bytes), 0);
     const frames = rows.map(frameOf);
     const places = frames.map((f) => place(f?.file ?? "", f?.line ?? 0));
+    const at = rows.map((b) => b.at_s ?? b.event ?? Number.NaN);
     return [
-      { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: rows.map((b) => b.at_s), cell: (i) => moment(rows[i].at_s), tip: (i) => `${rows[i].at_s} s`, copy: (i) => String(rows[i].at_s) },
+      { key: "time", title: "allocated at", isNumber: true, minPx: 88, values: at, cell: (i) => moment(at[i]!), tip: (i) => (rows[i].at_s === null ? moment(at[i]!) : `${at[i]} s`), copy: (i) => String(at[i]) },
       { key: "bytes", title: "size", isNumber: true, minPx: 64, values: rows.map((b) => b.bytes), cell: (i) => bytes(rows[i].bytes), tip: (i) => `${count(rows[i].bytes)} bytes`, share: (i) => rows[i].bytes / most, copy: (i) => String(rows[i].bytes) },
-      {
+      ...(ask.trace.has_times === false ? [] : [{
         key: "age", title: "lived", isNumber: true, minPx: 80, values: rows.map((b) => b.age_s ?? Number.NaN),
-        cell: (i) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
-        copy: (i) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
-      },
+        cell: (i: number) => (rows[i].live ? <span title="never freed in this recording">{duration(rows[i].age_s ?? 0)} +</span> : duration(rows[i].age_s ?? 0)),
+        copy: (i: number) => (rows[i].live ? `${rows[i].age_s ?? ""}+` : String(rows[i].age_s ?? "")),
+      }]),
       ...(rows.some((b) => b.stands_for !== undefined)
         ? [{ key: "stands", title: "stands for", hint: "So many blocks of its size were allocated for one that was sampled, on average", isNumber: true, minPx: 80, values: rows.map((b) => b.stands_for ?? 1), cell: (i: number) => count(rows[i].stands_for ?? 1), copy: (i: number) => String(rows[i].stands_for ?? 1) }]
         : []),

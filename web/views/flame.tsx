@@ -23,8 +23,8 @@ export function FlameView({ state, ask }: ViewProps) {
   const isReversed = get(state, "reverse") !== undefined;
   const isFull = get(state, "full") !== undefined;
   const metric = metricOf(state, ask.trace);
-  // a file has no single blocks to ask, and time and totals have none
-  const mayBeByAge = !ask.isFile && !isTimeMetric(metric) && ask.trace.has_events;
+  // a file has no single blocks to ask, and time and totals have none; without times blocks have no age
+  const mayBeByAge = !ask.isFile && !isTimeMetric(metric) && ask.trace.has_events && ask.trace.has_times !== false;
   const isByAge = get(state, "colour") === "age" && mayBeByAge;
   const boxes = boxesOf(state);
   const keys = question(state, { reverse: isReversed, full: isFull, lines: boxes === "line", ages: isByAge });
