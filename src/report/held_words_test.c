@@ -13,6 +13,7 @@
 #include "base/macros.h"
 #include "query/testing/fabric.h"
 #include "report/report.h"
+#include "report/report_stories.h"
 #include "request/testing/request_made.h"
 #include "trace/writer.h"
 
@@ -131,11 +132,27 @@ static void test_of_the_program(void **state) {
         assert_says(touched, true, "reserve held all of the 1.2 GiB at the peak.");
 }
 
+/* The last look is long before the end: that it saw no growth since is no level, and events know better. */
+static void test_of_a_kill_that_nobody_saw_coming(void **state) {
+        _cleanup_free_ char *seen = NULL, *unseen = NULL;
+
+        (void)state;
+        story_of_kill(TRACE_PATH, KILL_STEADY);
+        seen = report_words();
+        assert_says(seen, true, "The group grew 3.3 MiB/s over the last 1.5 s. No limit would do");
+        story_of_kill(TRACE_PATH, KILL_STARVED);
+        unseen = report_words();
+        assert_says(unseen, true, "; they grew 2.3 MiB/s over the last 1.43 s. No limit would do");
+        assert_says(unseen, false, "had not grown");
+        assert_says(unseen, false, "it needs");
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_of_a_child),
                 cmocka_unit_test(test_of_a_child_that_ends_at_once),
                 cmocka_unit_test(test_of_the_program),
+                cmocka_unit_test(test_of_a_kill_that_nobody_saw_coming),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

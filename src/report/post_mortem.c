@@ -171,13 +171,16 @@ static void add_remedy(struct str *to) {
 }
 
 static void add_needed(const struct post_mortem *p, struct str *to) {
-        const char *what = p->room && p->room->version ? "The group" : "Memory in use";
+        const char *what = p->is_of_blocks    ? "Its blocks"
+                           : !p->room         ? "It"
+                           : p->room->version ? "The group"
+                                              : "Memory in use";
         struct unit_text a, b, c;
 
         switch (p->shape) {
         case SHAPE_STEADY:
                 if (!is_its_pace(p))
-                        str_addf(to, " %s grew %s/s over the last %s.", p->room ? what : "It",
+                        str_addf(to, " %s grew %s/s over the last %s.", what,
                                  unit_bytes(&a, unit_nearest(p->rate)),
                                  unit_duration(&b, p->over_ns));
                 if (p->room)
@@ -203,11 +206,14 @@ static void add_needed(const struct post_mortem *p, struct str *to) {
                 str_addf(
                         to,
                         " %s grew by %s within the last %s: how much it would have needed is unknown.",
-                        p->room ? what : "It",
-                        unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
+                        what, unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
                         unit_duration(&b, p->over_ns));
                 break;
-        case SHAPE_UNKNOWN: break;
+        case SHAPE_UNKNOWN:
+                if (p->over_ns)
+                        str_add(to,
+                                " silt did not look at its memory near the end: how steadily that grew, and what it would have needed, is unknown.");
+                break;
         }
 }
 
@@ -425,7 +431,7 @@ static void put_growth(struct json *j, const struct post_mortem *p) {
         json_put_string(j, "shape", shapes[p->shape]);
         put_seconds(j, "over_s", p->over_ns, p->over_ns);
         json_key(j, "bytes_per_s");
-        if (p->over_ns)
+        if (p->shape != SHAPE_UNKNOWN)
                 json_double(j, p->rate, 1);
         else
                 json_null(j);

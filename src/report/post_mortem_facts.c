@@ -13,13 +13,17 @@
 #define MS 1000000ull
 
 enum {
-        WINDOW_NS = 20000 * MS,  /* before the end, at most */
-        SHORTEST_NS = 100 * MS,  /* a rate of less is one step */
+        WINDOW_NS = 20000 * MS, /* before the end, at most */
+        SHORTEST_NS = 100 * MS, /* a rate of less is one step */
+        MIN_ROWS = 2,           /* of a room, beside its end */
+        MIN_SAMPLES = 3,
         MAX_MAPPING_STACKS = 64, /* the largest, that are put together by function */
         FULL_PARTS = 10,         /* of which nine are taken: memory was full when it broke off */
 };
 #define LEVEL_SHARE 0.05 /* of the end: less is no growth */
-#define HALF_SHARE 0.2   /* of the gain: in each half of the time, or it is no steady one */
+#define BLOCKS_SHARE                                                                               \
+        0.5 /* of what there was: so much of it were blocks, and their course is its course */
+#define HALF_SHARE 0.2 /* of the gain: in each half of the time, or it is no steady one */
 
 /* ---- who ----------------------------------------------------------------------------------------- */
 
@@ -188,70 +192,88 @@ static bool course_value(const struct course_at *c, double *ret) {
         return true;
 }
 
-/* Of the room; where it has too few rows, of the process's own memory. */
+/* Of the room; where that was not looked at near the end, of the process's own memory; else of its live blocks, which events tell to the end. */
+enum course_kind {
+        COURSE_ROOM,
+        COURSE_SAMPLES,
+        COURSE_BLOCKS,
+};
+
 struct courses {
         const struct report *r;
         const struct post_mortem *p;
         const struct trace_sample *samples;
         size_t n_samples;
-        bool is_of_room;
+        enum course_kind kind;
 };
+
+static bool live_at(const struct courses *c, uint64_t at_ns, double *ret) {
+        struct query_scope scope = {.process = c->p->process, .to_ns = UINT64_MAX};
+        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        bool is_end = at_ns >= c->p->alive_ns;
+        struct err unsaid = {0};
+
+        scope.from_ns = is_end ? 0 : at_ns;
+        if (query_ask(c->r->q, &scope, &a, &unsaid) < 0 || a->is_moved || !a->is_exact)
+                return false;
+        *ret = (double)(is_end ? a->totals.end_bytes : a->totals.begin_bytes);
+        return true;
+}
+
+static bool is_row(const struct courses *c, const struct trace_room *x) {
+        return is_same_room(x, c->p->room) && !(x->flags & TRACE_ROOM_KILL) &&
+               x->of[ROOM_USAGE] != ROOM_UNKNOWN && x->time_ns < c->p->alive_ns;
+}
 
 static bool value_at(const struct courses *c, uint64_t at_ns, double *ret) {
         struct course_at course = {.at_ns = at_ns};
         const struct post_mortem *p = c->p;
 
-        if (c->is_of_room && at_ns >= p->end_ns) {
+        if (c->kind == COURSE_BLOCKS)
+                return live_at(c, at_ns, ret);
+        if (c->kind == COURSE_ROOM && at_ns >= p->alive_ns) {
                 *ret = (double)p->had_bytes;
                 return true;
         }
-        for (size_t i = 0; c->is_of_room && i < c->r->v->n_rooms; i++) {
+        for (size_t i = 0; c->kind == COURSE_ROOM && i < c->r->v->n_rooms; i++) {
                 const struct trace_room *x = &c->r->v->rooms[i];
 
-                if (is_same_room(x, p->room) && !(x->flags & TRACE_ROOM_KILL) &&
-                    x->of[ROOM_USAGE] != ROOM_UNKNOWN && x->time_ns < p->end_ns)
+                if (is_row(c, x))
                         course_take(&course, x->time_ns, x->of[ROOM_USAGE]);
         }
-        for (size_t i = 0; !c->is_of_room && i < c->n_samples; i++)
+        for (size_t i = 0; c->kind == COURSE_SAMPLES && i < c->n_samples; i++)
                 if (c->samples[i].process == p->process)
                         course_take(&course, c->samples[i].time_ns,
                                     c->samples[i].anon_bytes + c->samples[i].shmem_bytes);
-        if (c->is_of_room && !course.has_after)
-                course_take(&course, p->end_ns, p->had_bytes);
+        if (c->kind == COURSE_ROOM && !course.has_after)
+                course_take(&course, p->alive_ns, p->had_bytes);
         return course_value(&course, ret);
 }
 
 static size_t n_looks(const struct courses *c, uint64_t from_ns) {
         size_t n = 0;
 
-        for (size_t i = 0; c->is_of_room && i < c->r->v->n_rooms; i++)
-                n += is_same_room(&c->r->v->rooms[i], c->p->room) &&
-                     c->r->v->rooms[i].time_ns >= from_ns;
-        for (size_t i = 0; !c->is_of_room && i < c->n_samples; i++)
+        for (size_t i = 0; c->kind == COURSE_ROOM && i < c->r->v->n_rooms; i++)
+                n += is_row(c, &c->r->v->rooms[i]) && c->r->v->rooms[i].time_ns >= from_ns;
+        for (size_t i = 0; c->kind == COURSE_SAMPLES && i < c->n_samples; i++)
                 n += c->samples[i].process == c->p->process && c->samples[i].time_ns >= from_ns;
         return n;
 }
 
-/* The longest stretch before the end, of 20 s and its halves, in which it grew steadily or not at all. */
-static void find_shape(const struct report *r, struct post_mortem *p) {
-        uint64_t begin_ns = r->v->processes[p->process].start.start_ns;
-        struct courses c = {.r = r, .p = p};
-        double then, middle, now;
-        struct err unsaid = {0};
+/* Between two looks nothing but a straight line is known. Of a room what it had at the end is known too; samples must reach near it: the recorder may have
+ * waited for memory itself. */
+static bool is_looked_into(const struct courses *c, uint64_t over_ns) {
+        return c->kind == COURSE_BLOCKS ||
+               n_looks(c, c->p->alive_ns - (c->kind == COURSE_ROOM ? over_ns : over_ns / 4));
+}
 
-        if (query_samples(r->q, &c.samples, &c.n_samples, &unsaid) < 0)
-                c.n_samples = 0;
-        c.is_of_room = p->room && p->victim != VICTIM_NONE;
-        if (c.is_of_room && n_looks(&c, begin_ns) < 3)
-                c.is_of_room = false;
-        if (p->end_ns <= begin_ns || n_looks(&c, begin_ns) < 3)
-                return;
-        for (uint64_t over_ns = MIN(p->end_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;;
+/* The longest stretch before the end, of that and its halves, in which it grew steadily or not at all. False: unknown. */
+static bool find_shape_of(const struct courses *c, struct post_mortem *p, uint64_t over_ns) {
+        double then, middle, now;
+
+        for (; is_looked_into(c, over_ns) && value_at(c, p->alive_ns - over_ns, &then) &&
+               value_at(c, p->alive_ns - over_ns / 2, &middle) && value_at(c, p->alive_ns, &now);
              over_ns /= 2) {
-                if (!value_at(&c, p->end_ns - over_ns, &then) ||
-                    !value_at(&c, p->end_ns - over_ns / 2, &middle) ||
-                    !value_at(&c, p->end_ns, &now))
-                        return;
                 p->over_ns = over_ns;
                 p->rate = (now - then) * 1e9 / (double)MAX(over_ns, (uint64_t)1);
                 if (now - then < LEVEL_SHARE * now)
@@ -261,8 +283,44 @@ static void find_shape(const struct report *r, struct post_mortem *p) {
                 else
                         p->shape = SHAPE_STEP;
                 if (p->shape != SHAPE_STEP || over_ns / 2 < SHORTEST_NS)
-                        return;
+                        break;
         }
+        return p->shape != SHAPE_UNKNOWN;
+}
+
+/* By its highest moment or a sample: on a busy machine the recorder may hear of the end much later. */
+static void find_alive(const struct report *r, struct post_mortem *p, const struct courses *c) {
+        uint64_t alive_ns = 0;
+
+        for (size_t i = 0; i < c->n_samples; i++)
+                if (c->samples[i].process == p->process)
+                        alive_ns = MAX(alive_ns, c->samples[i].time_ns);
+        if (p->process < r->answer->n_processes)
+                alive_ns = MAX(alive_ns, r->answer->processes[p->process].peak_ns);
+        p->alive_ns = alive_ns ? MIN(alive_ns, p->end_ns) : p->end_ns;
+}
+
+static void find_shape(const struct report *r, struct post_mortem *p) {
+        uint64_t begin_ns = r->v->processes[p->process].start.start_ns, over_ns;
+        struct courses c = {.r = r, .p = p};
+        struct err unsaid = {0};
+
+        if (query_samples(r->q, &c.samples, &c.n_samples, &unsaid) < 0)
+                c.n_samples = 0;
+        find_alive(r, p, &c);
+        if (p->alive_ns <= begin_ns)
+                return;
+        over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
+        for (c.kind = p->room ? COURSE_ROOM : COURSE_SAMPLES; c.kind < COURSE_BLOCKS; c.kind++)
+                if (n_looks(&c, begin_ns) >= (c.kind == COURSE_ROOM ? MIN_ROWS : MIN_SAMPLES) &&
+                    find_shape_of(&c, p, over_ns))
+                        return;
+        p->is_of_blocks = true;
+        p->over_ns = over_ns;
+        /* what is no block may have grown while blocks did not */
+        if ((double)p->live_bytes < BLOCKS_SHARE * (double)p->had_bytes ||
+            !find_shape_of(&c, p, over_ns) || p->shape == SHAPE_LEVEL)
+                p->shape = SHAPE_UNKNOWN;
 }
 
 /* ---- who held what ---------------------------------------------------------------------------------- */
@@ -363,7 +421,7 @@ static void find_mapped(const struct report *r, bool utf8, struct post_mortem *p
 static void find_blocks(const struct report *r, bool utf8, struct post_mortem *p) {
         const struct query_group_options by = {.by = QUERY_BY_FUNCTION, .metric = QUERY_END};
         struct query_scope scope = {.process = p->process,
-                                    .from_ns = p->end_ns - MIN(p->over_ns, p->end_ns),
+                                    .from_ns = p->alive_ns - MIN(p->over_ns, p->alive_ns),
                                     .to_ns = UINT64_MAX};
         _cleanup_(query_groups_freep) struct query_groups *g = NULL;
         struct err unsaid = {0};
@@ -420,6 +478,7 @@ static void find_graph(const struct report *r, struct post_mortem *p) {
 
 bool post_mortem_find(const struct report *r, bool utf8, struct post_mortem *ret) {
         struct post_mortem *p = ret;
+        bool has_live;
 
         *p = (struct post_mortem){.victim = VICTIM_NONE,
                                   .function = "",
@@ -439,8 +498,9 @@ bool post_mortem_find(const struct report *r, bool utf8, struct post_mortem *ret
         if (!p->room)
                 find_room(r, p);
         find_resident(r, p);
+        has_live = find_live(r, p) >= 0;
         find_shape(r, p);
-        if (find_live(r, p) >= 0)
+        if (has_live)
                 find_mapped(r, utf8, p);
         if (!p->is_mapped)
                 find_blocks(r, utf8, p);

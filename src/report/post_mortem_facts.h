@@ -23,9 +23,9 @@ struct post_mortem {
         uint32_t process; /* that was killed, or is told of */
         const char *
                 recorder_end; /* what the note of its end says further: "; so was the program"; "" nothing */
-        bool is_only; /* it is the one process there is */
-        uint64_t end_ns;
-        size_t n_others; /* also killed */
+        bool is_only;              /* it is the one process there is */
+        uint64_t end_ns, alive_ns; /* when it was over; when it was last known to live */
+        size_t n_others;           /* also killed */
         uint32_t others[8];
 
         const struct trace_room *room;      /* the last row of what ran out; NULL unknown */
@@ -44,8 +44,9 @@ struct post_mortem {
         bool has_gain; /* of the largest: known */
 
         enum post_mortem_shape shape;
-        uint64_t over_ns; /* the time before the end that shape and rates are about; 0 unknown */
-        double rate;      /* bytes a second, of the room; else of the process */
+        uint64_t over_ns;  /* the time before the end that shape and rates are about; 0 unknown */
+        double rate;       /* bytes a second, of the room; else of the process; with a shape */
+        bool is_of_blocks; /* the rate is of live blocks: nobody looked at memory near the end */
 
         const struct trace_graph *graph; /* the newest of the process; NULL: none */
         const char *graph_name;          /* "" it has none */

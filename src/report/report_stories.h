@@ -22,6 +22,7 @@ enum kill_variant {
         KILL_UNKNOWN,     /* it breaks off when memory is full: to be left without an index */
         KILL_UNSEEN_ROOM, /* nothing is known of the group: the process's own samples tell */
         KILL_EMPTY,       /* no block was live */
+        KILL_STARVED,     /* the recorder got no look at memory in the second half */
         N_KILL_VARIANTS,
 };
 /* Attached to, with many threads and mappings, and what recording took. */
