@@ -7,10 +7,12 @@ import re
 import shutil
 import signal
 import threading
+from collections import Counter
 
 from harness.cases import skip
 from harness.cgroup import MemoryGroup, limited
 from harness.process import run
+from harness.watch import children
 
 MIB = 1 << 20
 LIMIT = 64 * MIB
@@ -87,6 +89,26 @@ def check_steady(p):
     assert p["needed_bytes"] is None and "No limit would do" in p["text"], p["text"]
 
 
+def check_complete(p):
+    """With --leaks, however fast it was: what is known of slope, need and holders is told, and what is not, why."""
+    growth, largest = p["growth"], p["largest"]
+    assert growth["shape"] in ("steady", "level", "step") and growth["bytes_per_s"] > 0 and growth["over_s"] > 0, growth
+    if growth["shape"] == "steady":
+        assert p["twice_the_limit_lasts_s"] > 0 and "No limit would do" in p["text"], p
+    else:
+        assert (p["needed_bytes"] or 0) > 0 or "unknown" in p["text"], p
+    if p["graph"]:
+        assert largest["held_by"] == "static kept" and "held by static kept" in p["text"], p
+    else:
+        assert p["no_graph"] and p["no_graph"] in p["text"], p
+    return growth["shape"], bool(p["graph"])
+
+
+def counted(told):
+    """What check_complete() returned, in words."""
+    return ", ".join(f"{n} {shape}, {'with' if has_graph else 'without'} graph" for (shape, has_graph), n in sorted(Counter(told).items()))
+
+
 def kernel_log_is_readable():
     try:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
@@ -132,10 +154,11 @@ def test_kills(t):
     """Again and again, slow and fast, one thread and eight, silt inside and outside: complete every time."""
     n_runs, ways = t.count(4, 100), [("list", 300), ("list", 0), ("threads", 2000), ("threads", 0)]
     n_inside = n_both = 0
+    told = []
     for i in range(n_runs):
         way, pause_us = ways[i % len(ways)]
         inside = i // len(ways) % 2 == (i % 2)
-        p = one_kill(t, program(t, way, pause_us), inside=inside)
+        p = one_kill(t, program(t, way, pause_us), inside=inside, options=["--leaks"])
         n_inside += inside
         if p["killed"] == "recorder":  # what it had not written by then is lost: the post-mortem is of what was
             n_both += 1
@@ -143,8 +166,9 @@ def test_kills(t):
             assert p["largest"] is None or p["largest"]["function"] == "hoard", p["largest"]
             continue
         check_blocks(p, LIMIT)
+        told.append(check_complete(p))
         assert (p["limit"]["recorder_bytes"] > 0) == ("silt's recorder ran in the same group" in p["text"]), p["text"]
-    t.notes.append(f"{n_runs} kills, {n_inside} with silt inside the group, each with a post-mortem; in {n_both} the kernel killed the recorder too")
+    t.notes.append(f"{n_runs} kills, {n_inside} with silt inside the group, each with a post-mortem; in {n_both} the kernel killed the recorder too; {counted(told)}")
 
 
 def test_without_a_copy(t):
@@ -231,8 +255,8 @@ class Played:
     """A system with a memory cgroup of version 2, /job, inside of another, in files: silt reads them instead of the kernel's. A thread keeps them as the
     kernel would, and kills at the limit."""
 
-    def __init__(self, t, limit, high="max", outer="max"):
-        self.dir, self.limit = t.path("system"), limit
+    def __init__(self, t, limit, high="max", outer="max", inside=False):
+        self.dir, self.limit, self.inside = t.path("system"), limit, inside
         shutil.rmtree(self.dir, ignore_errors=True)
         for folder in ("proc/pressure", "cgroup/outer/job"):
             os.makedirs(os.path.join(self.dir, folder))
@@ -241,7 +265,7 @@ class Played:
         self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
         self.write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n")
         self.high, self.outer = high, outer
-        self.n_high = self.peak = self.n_kills = 0
+        self.n_high = self.peak = self.n_kills = self.silts_bytes = 0
         self.over = threading.Event()
         self.update(0)
 
@@ -252,6 +276,7 @@ class Played:
         os.replace(path + ".new", path)
 
     def update(self, usage):
+        """The sum of all that is in the group."""
         self.peak = max(self.peak, usage)
         self.n_high += self.high != "max" and usage > self.high
         for group, limit in (("outer", self.outer), ("outer/job", self.limit)):
@@ -266,13 +291,34 @@ class Played:
             self.write(at + "pressure", f"some avg10=0.00 avg60=0.00 avg300=0.00 total={self.n_high * 1000}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n")
             self.write(at + "events", f"low 0\nhigh {self.n_high}\nmax {self.n_kills}\noom {self.n_kills}\noom_kill {self.n_kills}\noom_group_kill 0\n")
 
+    def enter(self, pid):
+        folder = os.path.join(self.dir, "proc", str(pid))
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+            self.write(f"proc/{pid}/cgroup", "0::/outer/job\n")
+
     def pid(self):
+        """The program's, which came in by itself; silt's processes, if they are to be inside, are let in with it."""
         pids = [int(name) for name in os.listdir(os.path.join(self.dir, "proc")) if name.isdigit()]
-        return pids[0] if pids else None
+        for pid in pids:
+            with open(f"/proc/{pid}/status") as f:
+                supervisor = int(next(line.split()[1] for line in f if line.startswith("PPid:")))
+            self.silts = [supervisor, *(x for x in children(supervisor) if x != pid)] if self.inside else []
+            for x in self.silts:
+                self.enter(x)
+            return pid
+        return None
 
     def usage(self, pid):
+        page_bytes = os.sysconf("SC_PAGE_SIZE")
         with open(f"/proc/{pid}/statm") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            usage = int(f.read().split()[1]) * page_bytes
+        self.silts_bytes = 0
+        for x in self.silts:
+            with open(f"/proc/{x}/statm") as f:
+                resident, shared = (int(word) for word in f.read().split()[1:3])
+                self.silts_bytes += (resident - shared) * page_bytes
+        return usage + self.silts_bytes
 
     def kill(self, pid):
         self.n_kills += 1
@@ -321,10 +367,16 @@ def played_kill(t, argv, options=(), **how):
 
 
 def test_version_2(t):
-    n_runs = t.count(2, 100)
+    """One thread and eight, silt inside the group and outside."""
+    n_runs, n_inside, told = t.count(4, 100), 0, []
     for i in range(n_runs):
-        check_blocks(played_kill(t, program(t, ("list", "threads")[i % 2], (500, 3000)[i % 2])), LIMIT)
-    t.notes.append(f"{n_runs} kills, each with a complete post-mortem")
+        inside = i // 2 % 2 == 1
+        p = played_kill(t, program(t, ("list", "threads")[i % 2], (500, 3000)[i % 2]), inside=inside, options=["--leaks"])
+        n_inside += inside
+        check_blocks(p, LIMIT)
+        told.append(check_complete(p))
+        assert (p["limit"]["recorder_bytes"] > 0) == ("silt's recorder ran in the same group" in p["text"]) == inside, p
+    t.notes.append(f"{n_runs} kills, {n_inside} with silt inside the group, each with a complete post-mortem; {counted(told)}")
 
 
 def test_version_2_with_holders(t):
