@@ -66,7 +66,8 @@ static int ask(struct lines *l, struct question *k, struct err *reterr) {
         r = query_timeline(k->q, &l->scope, l->n, max_events(k), l->columns, reterr);
         if (r >= 0)
                 r = query_rates(k->q, &l->scope, l->n, l->rates, &l->has_rates, reterr);
-        l->has_rates &= !(k->v->meta.flags & TRACE_IS_TOTALS); /* sums since the start have none */
+        /* sums since the start have none, nor has what has no times */
+        l->has_rates &= !(k->v->meta.flags & (TRACE_IS_TOTALS | TRACE_LACKS_TIME));
         if (r >= 0)
                 r = ask_time(l, k, QUERY_CPU_TIME, &l->cpu_ns, reterr);
         if (r >= 0)

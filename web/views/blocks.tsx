@@ -35,7 +35,7 @@ export function BlocksView({ state, ask }: ViewProps) {
   return (
     <div class="blocks">
       {sentence && <p class="first-sentence">{sentence}</p>}
-      {!hasTimes && <p class="notice">What was imported has no times, so how long blocks lived is unknown. They are listed in the order of allocation.</p>}
+      {!hasTimes && <section class="blocks-heat"><p class="notice">What was imported has no times, so how long blocks lived is unknown. They are listed in the order of allocation.</p></section>}
       {hasTimes && <section class="blocks-heat">
         <div class="blocks-tools">
           <label class="field">
