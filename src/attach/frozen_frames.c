@@ -16,7 +16,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 #include "base/system_clock.h"
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 
 enum {
         WALK_TIME_S = 5,

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 
 struct stack_walker {
         const struct target *target;

@@ -117,7 +117,7 @@ struct module_tally {
 static void tally_add(struct tally *t, const struct trace_symbol *first, uint64_t n_frames,
                       bool has_symbol) {
         t->n_frames += n_frames;
-        if (!has_symbol)
+        if (!has_symbol || trace_symbol_begin(first, &(uint64_t){0}))
                 return;
         if (first->function[0])
                 t->n_named += n_frames;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "patch/allocator_family.h"
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 #include "patch/patch.h"
 
 enum { ALLOCATORS_MAX = 16 }; /* of one file */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "patch/function_extent.h"
+#include "symbol/function_extent.h"
 #include "patch/isolated.h"
 #include "patch/plan.h"
 #include "symbol/module.h"

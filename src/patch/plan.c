@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "patch/allocator.h"
-#include "patch/code_file.h"
-#include "patch/function_extent.h"
+#include "symbol/code_file.h"
+#include "symbol/function_extent.h"
 #include "patch/maps.h"
 #include "wire/record.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/fs.h"
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 #include "patch/maps.h"
 #include "patch/patch.h"
 #include "symbol/module.h"

@@ -61,15 +61,18 @@ struct query_frame call_paths_frame(const struct query *q, uint32_t number) {
         uint32_t location = s ? s->location : number - (uint32_t)v->n_symbols;
         const struct trace_location *l = &v->locations[location];
         const char *module = l->module < v->n_modules ? v->modules[l->module].path : "";
+        struct query_frame f = {.function = s ? s->function : "",
+                                .file = s ? s->file : "",
+                                .module = module,
+                                .offset = l->offset,
+                                .line = s ? s->line : 0,
+                                .location = location,
+                                .inlined = s && s->inlined,
+                                .guess = s && s->guess};
 
-        return (struct query_frame){.function = s ? s->function : "",
-                                    .file = s ? s->file : "",
-                                    .module = module,
-                                    .offset = l->offset,
-                                    .line = s ? s->line : 0,
-                                    .location = location,
-                                    .inlined = s && s->inlined,
-                                    .guess = s && s->guess};
+        if (s)
+                query_frame_settle(&f, s);
+        return f;
 }
 
 static const struct name_look *look_at(struct call_paths *p, uint32_t number) {
@@ -101,10 +104,19 @@ static bool has_line(const struct query_frame *f) {
         return f->file[0] && f->line;
 }
 
+/* Code without a name is told by its place: where its function begins, if that is known. */
+static bool same_place(const struct query_frame *a, const struct query_frame *b) {
+        return a->offset == b->offset && strcmp(a->module, b->module) == 0;
+}
+
+static uint64_t hash_place(const struct query_frame *f) {
+        return map_hash(f->offset + 1);
+}
+
 /* What two frames share that are one by function: both named alike, or the same place. */
 static bool same_function(const struct query_frame *a, const struct query_frame *b) {
         if (!has_name(a) || !has_name(b))
-                return !has_name(a) && !has_name(b) && a->location == b->location;
+                return !has_name(a) && !has_name(b) && same_place(a, b);
         return strcmp(a->function, b->function) == 0 && strcmp(a->module, b->module) == 0;
 }
 
@@ -114,7 +126,7 @@ static bool same_line(const struct query_frame *a, const struct query_frame *b) 
 
 /* A thread may be interrupted at each of a function's instructions: where that is says little, and the function would be in pieces. */
 static bool is_one_without_lines(const struct call_paths *p, const struct query_frame *f) {
-        return p->is_of_time && has_name(f);
+        return p->is_of_time && !has_line(f);
 }
 
 static bool same_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
@@ -137,8 +149,7 @@ static bool same_key(const struct call_paths *p, uint32_t number, const struct q
 }
 
 static uint64_t hash_function(const struct query_frame *f) {
-        return has_name(f) ? hash_text(hash_text(1, f->function), f->module)
-                           : map_hash(f->location + 1);
+        return has_name(f) ? hash_text(hash_text(1, f->function), f->module) : hash_place(f);
 }
 
 static uint64_t hash_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
@@ -161,9 +172,10 @@ static uint64_t hash_key(const struct call_paths *p, uint32_t number, const stru
 /* Of functions, which is asked most: each text has one entry, so that no text is read. */
 static uint32_t find_function(struct call_paths *p, uint32_t number) {
         const struct name_look *look = look_at(p, number), *other;
+        struct query_frame f = call_paths_frame(p->q, number), g;
         uint64_t hash =
                 look->is_nameless
-                        ? map_hash(call_paths_frame(p->q, number).location + 1)
+                        ? hash_place(&f)
                         : map_hash(map_hash((uintptr_t)look->entry) ^ (uintptr_t)look->module);
 
         for (;; hash = map_hash(hash + 1)) { /* until it is this key's own */
@@ -177,10 +189,9 @@ static uint32_t find_function(struct call_paths *p, uint32_t number) {
                 other = look_at(p, p->keys.items[*key].number);
                 if (look->is_nameless != other->is_nameless)
                         continue;
-                if (look->is_nameless
-                            ? call_paths_frame(p->q, number).location ==
-                                      call_paths_frame(p->q, p->keys.items[*key].number).location
-                            : look->entry == other->entry && look->module == other->module)
+                g = call_paths_frame(p->q, p->keys.items[*key].number);
+                if (look->is_nameless ? same_place(&f, &g)
+                                      : look->entry == other->entry && look->module == other->module)
                         return (uint32_t)*key;
         }
 }

@@ -397,6 +397,14 @@ static void check_children(struct expected_tree *e, const struct query_node *nod
                 assert_int_equal(n_sites > 0, node->stack != 0); /* those that end here */
 }
 
+/* A name that no function has is a pattern. */
+static bool is_known(const struct trace_view *v, const char *function) {
+        for (size_t i = 0; i < v->n_symbols; i++)
+                if (!v->symbols[i].guess && strcmp(v->symbols[i].function, function) == 0)
+                        return true;
+        return false;
+}
+
 static void check_tree(struct setting *s, const struct query_scope *scope,
                        const struct query_answer *expected_sites) {
         static const char *const functions[] = {"walk", "helper", "operator new(unsigned long)",
@@ -415,7 +423,9 @@ static void check_tree(struct setting *s, const struct query_scope *scope,
 
         o.merge = (enum query_merge)draw(s, is_about_function(&o) ? 3 : 4);
         if (is_about_function(&o))
-                o.function = functions[draw(s, 5)];
+                for (uint64_t i = draw(s, 5), n = i + 5; i < n; i++)
+                        if (!o.function || !is_known(s->v, o.function))
+                                o.function = functions[i % 5];
         e.paths = calloc(expected_sites->n_sites + 1, sizeof(e.paths[0]));
         for (size_t i = 0; i < expected_sites->n_sites; i++)
                 e.paths[i] = expected_path(&e, expected_sites->sites[i].stack);

@@ -257,6 +257,13 @@ const char *query_unit_name(const struct query *q) {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+void query_frame_settle(struct query_frame *f, const struct trace_symbol *symbol) {
+        if (!f->guess || !trace_symbol_begin(symbol, &f->offset))
+                return;
+        f->function = "";
+        f->guess = false;
+}
+
 static struct query_frame frame_of(const struct query *q, uint32_t location,
                                    const struct trace_symbol *symbol) {
         const struct trace_location *l = &q->view->locations[location];
@@ -274,6 +281,7 @@ static struct query_frame frame_of(const struct query *q, uint32_t location,
                 f.line = symbol->line;
                 f.inlined = symbol->inlined;
                 f.guess = symbol->guess;
+                query_frame_settle(&f, symbol);
         }
         return f;
 }

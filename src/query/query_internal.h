@@ -58,6 +58,8 @@ static inline bool query_go_on_at(struct query *q, size_t i, size_t n) {
         return i % QUERY_STEP || query_go_on(q, i, n);
 }
 
+/* Of code without a name its place is that of its function, if the trace has it. */
+void query_frame_settle(struct query_frame *f, const struct trace_symbol *symbol);
 /* One frame of a location, of those query_location_frames counts. */
 struct query_frame query_location_frame(const struct query *q, uint32_t location, size_t frame_idx);
 

@@ -11,7 +11,7 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 #include "patch/maps.h"
 #include "reach/heap_functions.h"
 #include "record/elf_id.h"

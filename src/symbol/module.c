@@ -2,16 +2,20 @@
 #include "symbol/module.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/kernel_id.h"
 #include "base/str.h"
+#include "symbol/code_file.h"
 #include "symbol/finder.h"
+#include "symbol/function_extent.h"
 #include "symbol/generic_name.h"
 #include "symbol/inline.h"
 #include "symbol/kernel_names.h"
@@ -27,6 +31,8 @@ struct symbol_module {
         struct finder finder;
         struct origin_counts counts;
         bool has_dwarf;
+        int code_fd;           /* the same file, until `code` is opened by it; -1: none */
+        struct code_file code; /* of functions without names */
         struct kernel_names *kernel; /* NULL: a file, with all of the above */
 };
 
@@ -43,6 +49,9 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
         variables_done(&m->variables);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
+        if (m->code_fd >= 0)
+                close(m->code_fd);
+        code_file_close(&m->code);
         kernel_names_free(m->kernel);
         free(m);
         return NULL;
@@ -75,6 +84,7 @@ static int open_vdso(struct finder *f) {
 static int module_report(struct symbol_module *sm, int fd) {
         void **userdata;
 
+        sm->code_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
         sm->dwfl = dwfl_begin(&callbacks);
         if (!sm->dwfl) {
                 close(fd);
@@ -100,6 +110,7 @@ int symbol_module_open(const struct trace_module *m, const struct symbol_search 
 
         if (!sm)
                 abort();
+        sm->code_fd = sm->code.fd = -1;
         if (strcmp(m->path, KERNEL_ID_PATH) == 0) {
                 r = kernel_names_open(m, &sm->kernel, ret_origin);
                 if (r == 0)
@@ -240,6 +251,25 @@ static const char *plain_name(const struct inline_result *dwarf, uint32_t functi
         return dwarf_diename(&die);
 }
 
+/* Code that no symbol covers: all of a function is one place, not each of its instructions. */
+static bool find_begin(struct symbol_module *m, uint64_t address, uint64_t *ret_begin) {
+        struct function_extent extent;
+
+        if (m->code_fd >= 0) {
+                snprintf(m->code.open_path, sizeof(m->code.open_path), "/proc/self/fd/%d",
+                         m->code_fd);
+                if (code_file_open(&m->code, 0) < 0)
+                        code_file_close(&m->code);
+                close(m->code_fd);
+                m->code_fd = -1;
+        }
+        if (m->code.fd < 0 || function_extent_find(&m->code, address, &extent) < 0 ||
+            address >= extent.end)
+                return false;
+        *ret_begin = extent.begin;
+        return true;
+}
+
 static void name_address(struct naming *k, size_t i) {
         const struct function *trampoline =
                 functions_find_trampoline(&k->m->functions, k->addresses[i]);
@@ -248,10 +278,24 @@ static void name_address(struct naming *k, size_t i) {
         bool guess = false;
         const struct function *f = functions_find(&k->m->functions, k->addresses[i], &guess);
         const char *name = function_name(f, dwarf, p.function, &guess);
+        char begin_text[32];
+        uint64_t begin;
 
         if (trampoline) {
                 count(&k->m->counts, trampoline, true, false, false);
                 emit(k, i, trampoline->name, false, NULL, 0, false, false);
+                return;
+        }
+        /* The nearest symbol below is another function's if one begins between. */
+        if ((!name || guess) && p.site == INLINE_NONE && find_begin(k->m, k->addresses[i], &begin) &&
+            (!name || f->begin < begin)) {
+                count(&k->m->counts, f, false, false, p.file != NULL);
+                snprintf(begin_text, sizeof(begin_text), "+%llx", (unsigned long long)begin);
+                k->fn(k->ctx, &(struct trace_symbol){.location = (uint32_t)i,
+                                                     .function = begin_text,
+                                                     .file = p.file ? p.file : "",
+                                                     .line = p.file ? p.line : 0,
+                                                     .guess = true});
                 return;
         }
         count(&k->m->counts, f, name != NULL, guess, p.file != NULL);

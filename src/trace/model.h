@@ -384,8 +384,11 @@ struct trace_symbol {
         const char *file;     /* "" unknown */
         uint32_t line;
         bool inlined; /* into the next entry of the same location */
-        bool guess;   /* nearest symbol of a stripped file */
+        bool guess;   /* nearest symbol of a stripped file, or trace_symbol_begin() */
 };
+
+/* Where the function without a name begins that has the place: all of it is one function to readers. False: it is not known. */
+bool trace_symbol_begin(const struct trace_symbol *s, uint64_t *ret_offset);
 
 /* How the names of a module were found, or why they were not. Numbers stand in files: they keep their
  * meaning, new ones go to the end. */

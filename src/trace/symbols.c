@@ -21,6 +21,25 @@
 /* Copying more than this to save the bytes of older names does not pay. */
 enum { SYMBOLS_MAX_COPY_BYTES = 1 << 30 };
 
+bool trace_symbol_begin(const struct trace_symbol *s, uint64_t *ret_offset) {
+        uint64_t offset = 0;
+        const char *c = s->function;
+
+        if (!s->guess || *c++ != '+' || !*c)
+                return false;
+        for (; *c; c++) {
+                uint64_t digit = *c >= '0' && *c <= '9'   ? (uint64_t)(*c - '0')
+                                 : *c >= 'a' && *c <= 'f' ? (uint64_t)(*c - 'a' + 10)
+                                                          : 16;
+
+                if (digit > 15 || offset >> 60)
+                        return false;
+                offset = offset << 4 | digit;
+        }
+        *ret_offset = offset;
+        return true;
+}
+
 static int symbols_compare(const void *a, const void *b) {
         const struct trace_symbol *const *x = a, *const *y = b;
 

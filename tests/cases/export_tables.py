@@ -232,12 +232,17 @@ def test_a_guess_is_no_name(t):
     program = t.path("hidden")
     with open(program + ".c", "w") as f:
         f.write(HIDDEN)
-    r = run(["gcc", "-O1", "-fno-builtin", "-fno-toplevel-reorder", "-rdynamic", "-s", program + ".c", "-o", program])
-    assert r.code == 0, r.errors
     trace = t.path("h.silt")
-    assert t.silt.record(trace, [program], ["-f"]).code == 0
-    stack = parse(t.silt.command("report", "--json", trace).stdout)["top"][0]["sites"][0]["stack"]
-    assert stack[0]["guess"] and stack[0]["function"] == "exported_before", stack
+    for flags, guess in (((), ""), (("-fno-asynchronous-unwind-tables", "-fno-omit-frame-pointer"), "exported_before")):
+        r = run(["gcc", "-O1", "-fno-builtin", "-fno-toplevel-reorder", "-rdynamic", "-s", *flags, program + ".c", "-o", program])
+        assert r.code == 0, r.errors
+        assert t.silt.record(trace, [program], ["-f"]).code == 0
+        stack = parse(t.silt.command("report", "--json", trace).stdout)["top"][0]["sites"][0]["stack"]
+        assert (stack[0].get("function", ""), stack[0].get("guess", False)) == (guess, bool(guess)), stack
+        check_no_guess(t, trace)
+
+
+def check_no_guess(t, trace):
     for name in ("folded", "csv", "json", "speedscope", "firefox", "perf-script", "callgrind", "massif", "dhat", "sqlite", "heaptrack", "pprof", "perfetto"):
         path = export(t, trace, name)
         data = run([{"heaptrack": "zstdcat", "pprof": "zcat"}.get(name, "cat"), path]).stdout

@@ -62,14 +62,20 @@ class Shapes:
         return m[1] if m else ""
 
     def calls_of_malloc(self, objdump):
-        """Where each function calls malloc: the call's own address."""
+        """Where each function calls malloc: the call's own address. Also where each begins."""
         calls, function = {}, None
+        self.begins = {}
         for line in sh(objdump, "-d", self.path).splitlines():
-            if m := re.match(r"[0-9a-f]+ <(.*)>:", line):
-                function = m[1]
+            if m := re.match(r"0*([0-9a-f]+) <(.*)>:", line):
+                function = m[2]
+                self.begins[function] = m[1]
             elif m := re.match(r"\s*([0-9a-f]+):.*(?:bl|call|b|jmp)\s.*<malloc@plt>", line):
                 calls[function] = m[1]
         return calls
+
+    def nameless(self, function):
+        """What is known of it by its unwind tables alone."""
+        return ("guess", "+" + self.begins[function], "", 0)
 
     def probe(self, *options, path=None, addresses=None, env=None, build_id=None):
         """(frames by address, origin): frames are (kind, function, file, line)."""

@@ -57,6 +57,10 @@ def silt_names(tool, path, addresses):
             chains[address] = []
             continue
         function, file, number, flags = line.split("\t")
+        if flags == "g" and function.startswith("+"):  # where it begins, and no name
+            if file:
+                chains[address].append(Frame("", tidy_path(file), int(number)))
+            continue
         chains[address].append(Frame(function, tidy_path(file), int(number)))
         if flags == "g":
             guesses.add(address)

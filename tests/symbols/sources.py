@@ -229,7 +229,7 @@ def test_mini_debug_information(t):
        "--keep-symbol=shapes_outer", p.file("all"), p.file("mini"))
     sh("xz", "-f", p.file("mini"))
     sh("strip", p.path)
-    assert p.probe()[0] == {}
+    assert [f for frames in p.probe()[0].values() for f in frames] == [p.nameless("shapes_outer"), p.nameless("shapes_hidden")]
     sh("objcopy", "--add-section", ".gnu_debugdata=" + p.file("mini.xz"), p.path)
     p.expect_table(word="-g")
 
@@ -239,14 +239,19 @@ def test_symbol_table_alone(t):
 
 
 def test_stripped(t):
-    """Exported functions have names; what lies between them is a guess, marked so."""
-    p = Shapes(t, "-g", "-rdynamic")
-    sh("strip", p.path)
-    frames, origin = p.probe()
-    assert frames[p.outer] == [("function", "shapes_outer", "", 0)], frames
-    kind, function, file, line = frames[p.hidden][0]
-    assert kind == "guess" and function != "shapes_hidden" and (file, line) == ("", 0), frames
-    assert origin[0] == DYNSYM and "guess" in origin[2] and "--debug-path" in origin[2], origin
+    """Exported functions have names; of what lies between them it is known where each begins, if it has unwind tables. Else the nearest name is a guess,
+    marked so."""
+    for name, flags, has_begin in (("tables", (), True), ("none", ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), False)):
+        p = Shapes(t, "-g", "-rdynamic", *flags, name=name)
+        sh("strip", p.path)
+        frames, origin = p.probe()
+        assert frames[p.outer] == [("function", "shapes_outer", "", 0)], frames
+        kind, function, file, line = frames[p.hidden][0]
+        if has_begin:
+            assert frames[p.hidden] == [p.nameless("shapes_hidden")], (frames, p.begins)
+        else:
+            assert kind == "guess" and function[0] not in "+" and function != "shapes_hidden" and (file, line) == ("", 0), frames
+        assert origin[0] == DYNSYM and "only exported functions" in origin[2] and "--debug-path" in origin[2], origin
 
 
 def stubs_by_objdump(tool, path):

@@ -68,6 +68,10 @@ static bool asker_matches(const struct brute_lives *b, struct names *names, cons
                         vec_push(&frames, (struct name_frame){s->function, s->file, path,
                                                               b->v->locations[location].offset,
                                                               s->line, s->inlined, s->guess});
+                        if (trace_symbol_begin(s, &frames.items[frames.n - 1].offset)) {
+                                frames.items[frames.n - 1].function = "";
+                                frames.items[frames.n - 1].guess = false;
+                        }
                 }
                 if (frames.n == n)
                         vec_push(&frames,

@@ -30,9 +30,14 @@ static void list_frames(const struct trace_view *v, uint32_t stack, struct frame
                                 continue;
                         ret->location[ret->n] = location;
                         n_symbols++;
-                        ret->f[ret->n++] =
+                        ret->f[ret->n] =
                                 (struct name_frame){s->function, s->file,    module,  l->offset,
                                                     s->line,     s->inlined, s->guess};
+                        if (trace_symbol_begin(s, &ret->f[ret->n].offset)) {
+                                ret->f[ret->n].function = "";
+                                ret->f[ret->n].guess = false;
+                        }
+                        ret->n++;
                 }
                 if (n_symbols)
                         continue;
@@ -64,7 +69,7 @@ static char *text_of(struct names *names, const struct name_frame *f, uint32_t l
                 if (named)
                         str_addf(&s, "function %s in %s", f->function, f->module);
                 else
-                        str_addf(&s, "place %u", location);
+                        str_addf(&s, "place %llu in %s", (unsigned long long)f->offset, f->module);
                 if (by == BRUTE_FRAME_LINE && f->file[0] && f->line)
                         str_addf(&s, " at %s:%u", f->file, f->line);
                 else if (by == BRUTE_FRAME_LINE)

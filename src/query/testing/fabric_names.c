@@ -20,13 +20,23 @@ static const char *const functions[] = {
         "start_thread",
 };
 
+/* The last is none. */
+static const char *const begins[] = {"+1000", "+10f0", "+1x"};
+
 static const char *const files[] = {"", "/src/cart.cc", "/src/net.cc", "walk.c"};
 
-enum { N_FUNCTIONS = sizeof(functions) / sizeof(functions[0]), N_FILES = 4, N_MODULES = 3 };
+enum { N_FUNCTIONS = sizeof(functions) / sizeof(functions[0]), N_FILES = 4, N_MODULES = 3, N_BEGINS = 3 };
 
 static void name_location(struct fabric *f, uint32_t location) {
         unsigned n = fabric_draw(f, 6) == 0 ? 0 : 1 + (unsigned)fabric_draw(f, 3);
 
+        if (n == 1 && fabric_draw(f, 4) == 0) { /* no name, but the function's begin */
+                vec_push(&f->symbols, (struct trace_symbol){.location = location,
+                                                            .function = begins[location % N_BEGINS],
+                                                            .file = "",
+                                                            .guess = true});
+                return;
+        }
         for (unsigned i = 0; i < n; i++)
                 vec_push(&f->symbols,
                          (struct trace_symbol){.location = location,

@@ -2,7 +2,7 @@
 /* Where functions begin and end in a file without names: as its unwind tables say (.eh_frame_hdr), which strip leaves. */
 #pragma once
 
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 
 struct function_extent {
         uint64_t begin, end; /* the file's own addresses */

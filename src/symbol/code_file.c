@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "patch/code_file.h"
+#include "symbol/code_file.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "patch/function_extent.h"
+#include "symbol/function_extent.h"
 
 #include <errno.h>
 
