@@ -325,8 +325,11 @@ static const char *value_of(const struct text *t, const char *key) {
         return at + strlen(quoted);
 }
 
+/* Of what was asked for, not of all that is there. */
 static int64_t number_of(const struct text *t, const char *key) {
-        return strtoll(value_of(t, key), NULL, 10);
+        struct text totals = {.bytes = (char *)value_of(t, "totals")};
+
+        return strtoll(value_of(&totals, key), NULL, 10);
 }
 
 static int64_t sum_of(const struct text *t, const char *key, int64_t *ret_most) {

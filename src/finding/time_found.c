@@ -47,8 +47,8 @@ static double pct_of(uint64_t part, uint64_t whole) {
         return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static struct finding *found_time(struct facts *f, const char *kind, uint64_t ns, uint32_t stack,
-                                  enum query_metric metric) {
+static struct finding *found_time(struct facts *f, const char *kind, uint64_t ns,
+                                  uint64_t n_samples, uint32_t stack, enum query_metric metric) {
         struct finding *x = found_about_none(f, kind, "");
 
         x->is_time = true;
@@ -58,6 +58,7 @@ static struct finding *found_time(struct facts *f, const char *kind, uint64_t ns
         x->site =
                 (struct query_site){stack, QUERY_ALL, {.lacks_events = true, .lacks_blocks = true}};
         x->site.f.alloc_bytes = ns;
+        x->site.f.n_allocs = n_samples;
         return x;
 }
 
@@ -121,7 +122,7 @@ static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
 
         if (!cpu->has_hot || pct < HOT_MIN_PCT || h->n_samples < TIME_MIN_SAMPLES)
                 return;
-        x = found_time(f, "hot-function", h->self_ns, h->stack, QUERY_CPU);
+        x = found_time(f, "hot-function", h->self_ns, h->n_samples, h->stack, QUERY_CPU);
         x->function = say_function(f, &h->frame, h->is_task);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "self_ns", (double)h->self_ns);
@@ -132,7 +133,8 @@ static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
                 say(f, "%s took %s of the %s of CPU time itself (%u %%)%s.%s", x->function,
                     say_time(f, h->self_ns), say_time(f, cpu->ns),
                     share_pct((double)h->self_ns, (double)cpu->ns),
-                    is_blank(&h->caller)
+                    !is_blank(&h->host) ? say(f, ", inlined into %s", say_function(f, &h->host, false))
+                    : is_blank(&h->caller)
                             ? ""
                             : say(f, ", called%s by %s",
                                   (double)h->caller_ns < 0.99 * (double)h->self_ns ? " mostly" : "",
@@ -164,7 +166,7 @@ static struct finding *found_part(struct facts *f, const struct time_parts *cpu,
 
         if (pct < min_pct || p->n_samples < TIME_MIN_SAMPLES)
                 return NULL;
-        x = found_time(f, name, p->ns, p->n_causes ? p->causes[0].stack : 0, QUERY_CPU);
+        x = found_time(f, name, p->ns, p->n_samples, p->n_causes ? p->causes[0].stack : 0, QUERY_CPU);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "part_ns", (double)p->ns);
         found_number(x, "samples", (double)p->n_samples);
@@ -287,7 +289,7 @@ static void find_locks(struct facts *f, const struct time_parts *cpu,
 
         if (p->ns < WAIT_MIN_NS || pct < WAIT_MIN_PCT)
                 return;
-        x = found_time(f, "lock-waiting", p->ns, p->n_causes ? p->causes[0].stack : 0,
+        x = found_time(f, "lock-waiting", p->ns, p->n_samples, p->n_causes ? p->causes[0].stack : 0,
                        QUERY_BLOCKED);
         if (p->n_causes && !is_blank(&p->causes[0].frame))
                 x->function = say_function(f, &p->causes[0].frame, false);
@@ -319,7 +321,7 @@ static bool add_to_thread(void *ctx, const struct trace_tick *tick) {
 struct waits {
         const struct query *q;
         uint32_t thread, stack;
-        uint64_t ns, most_ns;
+        uint64_t ns, most_ns, n_waits;
         struct map by_stack;
 };
 
@@ -333,6 +335,7 @@ static bool add_wait(void *ctx, const struct trace_tick *tick) {
         ns = map_put(&w->by_stack, tick->stack, 0, &added);
         *ns += tick->weight_ns;
         w->ns += tick->weight_ns;
+        w->n_waits += tick->n_samples;
         if (*ns > w->most_ns) {
                 w->most_ns = *ns;
                 w->stack = tick->stack;
@@ -373,7 +376,7 @@ static void tell_waits(struct facts *f, const struct time_parts *cpu, uint64_t c
         query_each_frame(f->q, w->stack, take_wait_name, &n);
         if (!n.has_called)
                 return;
-        x = found_time(f, "waiting", w->ns, w->stack, QUERY_BLOCKED);
+        x = found_time(f, "waiting", w->ns, w->n_waits, w->stack, QUERY_BLOCKED);
         x->function = say_function(f, &n.called, false);
         found_number(x, "thread_cpu_ns", (double)cpu_ns);
         found_number(x, "thread_blocked_ns", (double)w->ns);
@@ -397,7 +400,7 @@ static void find_ready(struct facts *f, const struct time_parts *cpu, uint64_t r
 
         if (pct < READY_MIN_PCT || ready_ns < WAIT_MIN_NS)
                 return;
-        x = found_time(f, "cpu-wanted", ready_ns, 0, QUERY_CPU);
+        x = found_time(f, "cpu-wanted", ready_ns, 0, 0, QUERY_CPU);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "ready_ns", (double)ready_ns);
         found_number(x, "share_of_cpu_pct", pct);

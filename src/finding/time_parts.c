@@ -87,15 +87,40 @@ static bool is_allocator(const char *name) {
                 "PyObject_Realloc",
                 "runtime.mallocgc",
         };
-        static const char *const begin[] = {"_int_",     "tcache_",  "je_",        "_rjem_",
-                                            "mi_",       "_mi_",     "tcmalloc",   "tc_",
-                                            "pymalloc_", "rpmalloc", "snmalloc::", "scalable_"};
+        /* linked into the program; a program's own mi_solve is none of mimalloc's */
+        static const char *const begin[] = {
+                "_int_malloc", "_int_free",     "_int_realloc", "_int_memalign", "tcache_get",
+                "tcache_put",  "tcache_init",   "tcache_key",   "tcache_thread", "_rjem_",
+                "mi_malloc",   "mi_zalloc",     "mi_calloc",    "mi_realloc",    "mi_recalloc",
+                "mi_free",     "mi_new",        "mi_heap_",     "mi_theap_",     "mi_page_",
+                "mi_segment",  "mi_arena",      "mi_usable_",   "mi_thread_",    "mi_collect",
+                "_mi_malloc",  "_mi_free",      "_mi_heap_",    "_mi_theap_",    "_mi_page_",
+                "_mi_segment", "_mi_arena",     "_mi_os_",      "_mi_prim_",     "_mi_mem",
+                "tc_malloc",   "tc_calloc",     "tc_realloc",   "tc_free",       "tc_cfree",
+                "tc_new",      "tc_delete",     "tc_memalign",  "tc_posix_",     "tc_valloc",
+                "tcmalloc::",  "tcmalloc_",     "pymalloc_",    "rpmalloc",      "rpfree",
+                "snmalloc::",  "scalable_mall", "scalable_all", "scalable_free", "scalable_real",
+                "scalable_ca", "scalable_alig",
+        };
+        static const char *const jemalloc[] = {
+                "mall",   "calloc",  "realloc",  "rallocx",   "xallocx", "free",   "sdalloc",
+                "dalloc", "nalloc",  "memalign", "aligned_",  "posix_",  "arena_", "tcache_",
+                "tsd_",   "extent_", "edata_",   "eset_",     "emap_",   "large_", "huge_",
+                "base_",  "bin_",    "sec_",     "background_", "chunk_",  "rtree_", "pages_",
+                "pa_",    "pac_",    "hpa_",     "san_",      "decay_",  "prof_",  "sallocx",
+                "malloc_"};
 
-        return IS_IN(without_alias(name), exact) || STARTS_IN(name, begin);
+        if (IS_IN(without_alias(name), exact) || STARTS_IN(name, begin))
+                return true;
+        return starts_with(name, "je_") && STARTS_IN(name + 3, jemalloc);
 }
 
+/* "lock", but not of a block or a clock. */
 static bool has_lock_word(const char *name) {
-        return strstr(name, "lock") || strstr(name, "Lock");
+        for (const char *at = name; (at = strpbrk(at, "lL")); at++)
+                if (strncmp(at + 1, "ock", 3) == 0 && (at == name || !strchr("bBcC", at[-1])))
+                        return true;
+        return false;
 }
 
 static bool is_lock(const char *name) {
@@ -133,7 +158,13 @@ static bool is_lock(const char *name) {
                                             "absl::Mutex::",
                                             "sync.(*Mutex).",
                                             "sync.(*RWMutex).",
-                                            "std::sync::",
+                                            "std::sync::mutex::",
+                                            "std::sync::rwlock::",
+                                            "std::sync::reentrant_lock::",
+                                            "std::sync::poison::mutex::",
+                                            "std::sync::poison::rwlock::",
+                                            "std::sync::nonpoison::mutex::",
+                                            "std::sync::nonpoison::rwlock::",
                                             "std::sys::sync::mutex::",
                                             "std::sys::sync::rwlock::",
                                             "std::sys::locks::",
@@ -198,6 +229,14 @@ static bool is_libc(const struct query_frame *f) {
                starts_with(base, "libc.musl") || strcmp(base, "[vdso]") == 0;
 }
 
+/* All that such a library does is allocating: its own names are many. */
+static bool is_allocator_module(const struct query_frame *f) {
+        static const char *const libraries[] = {"libjemalloc", "libmimalloc",  "libtcmalloc", "librpmalloc",
+                                                "libsnmalloc", "libtbbmalloc", "libhoard"};
+
+        return STARTS_IN(base_of(f->module), libraries);
+}
+
 struct path_look {
         struct names *names;
         struct query_frame frames[PARTS_MAX_DEPTH];
@@ -235,16 +274,25 @@ static enum time_part_kind kernel_part(const struct path_look *p, const char **r
         return kind;
 }
 
+static bool locks(const struct path_look *p, size_t i) {
+        return is_lock(plain_of(p, i));
+}
+
+static bool allocates(const struct path_look *p, size_t i) {
+        return is_allocator_module(&p->frames[i]) || is_allocator(plain_of(p, i));
+}
+
 /* The outermost frame of a kind, as long as what it called is of the same library, the C library's, the kernel's or silt's;
  * SIZE_MAX: none. */
-static size_t find_outermost(const struct path_look *p, bool (*is)(const char *name)) {
+static size_t find_outermost(const struct path_look *p,
+                             bool (*is)(const struct path_look *p, size_t i)) {
         const char *module = NULL;
         size_t found = SIZE_MAX;
 
         for (size_t i = p->n_kernel; i < p->n; i++) {
                 const struct query_frame *f = &p->frames[i];
 
-                if (is(plain_of(p, i)))
+                if (is(p, i))
                         found = i;
                 else if (!is_libc(f) && !is_runtime(f) &&
                          (found != SIZE_MAX || (module && strcmp(module, f->module) != 0)))
@@ -313,8 +361,8 @@ static struct path_part part_of(const struct path_look *p) {
                 x.cause = find_cause(p, p->n_kernel);
                 return x;
         }
-        lock = find_outermost(p, is_lock);
-        allocator = find_outermost(p, is_allocator);
+        lock = find_outermost(p, locks);
+        allocator = find_outermost(p, allocates);
         if (lock != SIZE_MAX && (allocator == SIZE_MAX || lock <= allocator)) {
                 x.kind = TIME_IN_LOCKS;
                 x.through = without_alias(plain_of(p, lock));
@@ -375,6 +423,7 @@ static void add_site(struct gathering *g, const struct query_site *site, struct 
         c = &g->causes[x.kind].items[*at];
         c->ns += site->f.alloc_bytes;
         c->n_samples += site->f.n_allocs;
+        c->is_mixed |= !added && strcmp(c->through, x.through) != 0;
         if (site->f.alloc_bytes > c->stack_ns) {
                 c->stack_ns = site->f.alloc_bytes;
                 c->stack = site->stack;
@@ -447,6 +496,32 @@ static void find_caller(struct query *q, const struct query_answer *a, struct ti
         map_done(&by_key);
 }
 
+struct host_search {
+        uint64_t key;
+        bool is_inside;
+        struct query_frame host;
+};
+
+static bool seek_host(void *ctx, const struct query_frame *f) {
+        struct host_search *s = ctx;
+
+        s->is_inside |= frame_key(f) == s->key;
+        if (!s->is_inside || f->inlined)
+                return true;
+        if (frame_key(f) != s->key)
+                s->host = *f;
+        return false;
+}
+
+static void find_host(struct query *q, struct time_hot *hot) {
+        struct host_search s = {.key = frame_key(&hot->frame),
+                                .host = {.function = "", .file = "", .module = ""}};
+
+        if (hot->frame.inlined)
+                query_each_frame(q, hot->stack, seek_host, &s);
+        hot->host = s.host;
+}
+
 static void find_hot(struct query *q, struct time_parts *p) {
         const struct query_group_options by = {.by = QUERY_BY_FUNCTION, .metric = QUERY_CPU};
         struct query_groups *g = query_group_answer(q, p->answer, &by);
@@ -466,6 +541,7 @@ static void find_hot(struct query *q, struct time_parts *p) {
                                            .caller = {.function = "", .file = "", .module = ""},
                                            .stack = row->stack};
                 find_caller(q, p->answer, &p->hot);
+                find_host(q, &p->hot);
         }
         query_groups_free(g);
 }

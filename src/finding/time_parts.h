@@ -31,6 +31,7 @@ struct time_cause {
         uint32_t stack; /* a call path with most of it */
         uint64_t stack_ns;
         const char *through; /* what it called for it: "read", "pthread_mutex_lock"; "" unknown */
+        bool is_mixed;       /* it called others as well: most of it is of that path */
 };
 
 struct time_part {
@@ -48,6 +49,7 @@ struct time_hot {
         struct query_frame caller; /* that called it most; blank: nobody did */
         bool caller_is_task;
         uint64_t caller_ns;
+        struct query_frame host; /* it is inlined into; blank: it is not */
         uint32_t stack;
 };
 

@@ -58,8 +58,8 @@ static void tell_cut(const struct ticker_stats *s, void (*say)(void *ctx, const 
                 return;
         snprintf(
                 text, sizeof(text),
-                "%.1f %% of the samples have a call path whose outermost frames are missing: code without unwind information, or a stack that had changed when it was read",
-                100.0 * (double)n_cut / (double)n);
+                "%.1f %% of the samples, of time and of waits, have a call path whose outermost frames are missing: code without unwind information, a stack deeper than its copy or than %d frames, or one that had changed when it was read",
+                100.0 * (double)n_cut / (double)n, TICK_MAX_FRAMES);
         say(ctx, text);
 }
 
@@ -114,7 +114,7 @@ void tick_notes_go_on(struct tick_notes *t, const struct ticker_stats *s,
                     "time in the kernel is not in the samples: kernel.perf_event_paranoid is above 1 and silt has no CAP_PERFMON");
         if (beside->off_cpu && !s->sees_switches && !t->has_switches)
                 say(ctx,
-                    "where threads wait is known only of waits that lasted: kernel.perf_event_paranoid is above 1 and silt has no CAP_PERFMON");
+                    "where threads wait is known only of waits of 8 ms and more: kernel.perf_event_paranoid is above 1 and silt has no CAP_PERFMON");
         if (s->is_wide && !t->has_wide)
                 say(ctx,
                     "CPU samples are of CPUs and not of threads, as threads were too short for samples of their own: other programs were sampled too, and left out");

@@ -198,10 +198,12 @@ static void limits_each(const struct report *r, limit_fn fn, void *ctx) {
 
 static void take_worst(void *ctx, const struct trace_limit *l, const struct trace_note *note) {
         struct limits_told *t = ctx;
+        const struct trace_limit *worst = &t->of[l->kind].worst;
 
         if (l->is_summed)
                 return;
-        if (t->of[l->kind].n++ && l->bytes <= t->of[l->kind].worst.bytes)
+        if (t->of[l->kind].n++ &&
+            (l->bytes < worst->bytes || (l->bytes == worst->bytes && l->count <= worst->count)))
                 return;
         t->of[l->kind].worst = *l;
         t->of[l->kind].note = note;

@@ -41,7 +41,10 @@ static void add_hot(const struct style *s, const struct report *r, struct str *t
                 return;
         str_addf(to, ": %.0f %% of it in ", 100.0 * (double)h->self_ns / (double)r->cpu.ns);
         add_name(s, r, &h->frame, h->is_task, to);
-        if (!is_blank(&h->caller)) {
+        if (!is_blank(&h->host)) {
+                str_add(to, ", inlined into ");
+                add_name(s, r, &h->host, false, to);
+        } else if (!is_blank(&h->caller)) {
                 str_add(to, ", called by ");
                 add_name(s, r, &h->caller, false, to);
         }
@@ -388,7 +391,9 @@ static void print_waits(const struct style *s, const struct report *r, size_t n_
                          metric_share_pct((int64_t)c->ns, r->blocked.ns));
                 str_addf(&line, "  %10s  ", unit_count(&a, c->n_samples));
                 style_add_clean(&through, c->through[0] ? c->through : "-");
-                style_add_cut(s, &cut, str_text(&through), 18);
+                style_add_cut(s, &cut, str_text(&through), c->is_mixed ? 16 : 18);
+                if (c->is_mixed)
+                        str_add(&cut, s->utf8 ? " …" : " +");
                 style_pad_to(&cut, 0, 18);
                 str_addf(&line, "%s  ", str_text(&cut));
                 if (is_blank(&c->frame))

@@ -57,6 +57,16 @@ bool tick_look_kernel_ns(pid_t pid, pid_t tid, uint64_t *ret) {
         return true;
 }
 
+bool tick_look_ran_ns(pid_t pid, pid_t tid, uint64_t *ret) {
+        unsigned long long n;
+        char text[128];
+
+        if (!read_file(pid, tid, "schedstat", text, sizeof(text)) || sscanf(text, "%llu", &n) != 1)
+                return false;
+        *ret = n;
+        return true;
+}
+
 /* "number arguments sp pc", or "-1 sp pc" outside of a call; "running" else. */
 static bool parse_place(const char *text, uint64_t *ret_sp, uint64_t *ret_pc) {
         const char *pc = strrchr(text, ' '), *sp = pc;

@@ -7,7 +7,6 @@
 #include "tick/ticker.h"
 
 enum {
-        TICK_MAX_FRAMES = 1024,
         TICK_NAME_BYTES = 16,
         TICK_N_LENGTHS = 12, /* of waits, each twice the one before */
 };
@@ -43,6 +42,11 @@ struct tick_run {
         uint64_t until_ns; /* it ran last */
         uint64_t ran_ns, sampled_ns;
         uint64_t kernel_told_ns; /* of the kernel's count, told without samples */
+        bool is_looked;
+        /* at the first look at one that had run before: what it had run since, and what the kernel had counted */
+        uint64_t looked_ran_ns, looked_counted_ns;
+        uint64_t stolen_ns; /* of ran_ns the kernel does not count: others had the CPU that it runs on */
+        uint64_t late_ns;   /* since the last look: what samples stood for beyond their periods */
 };
 
 struct tick_thread {

@@ -8,6 +8,8 @@
 enum { PART_NS = 250000000, PART_SHARE = 8 };
 /* Longer than what the kernel leaves out of a thread that waits often. */
 enum { LONG_NS = 8000000 };
+/* A thread that is followed from its start has run so much by then: a program from before it was started, the kernel that made it. */
+enum { START_NS = 20000000 };
 /* What late timers did not sample goes with the samples that follow, so much of it with each. */
 enum { LATE_SHARE = 8 };
 /* Waits that are shorter are all of one length. */
@@ -32,17 +34,19 @@ void tick_run_sample(struct tick_thread *t, uint64_t ns) {
         t->run.sampled_ns += ns;
 }
 
-uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns) {
-        const struct tick_run *r = &t->run;
-        uint64_t ran_ns = r->ran_ns;
-
-        if (r->since_ns && time_ns > r->since_ns)
-                ran_ns += time_ns - r->since_ns;
-        return r->is_known && ran_ns > r->sampled_ns ? ran_ns - r->sampled_ns : 0;
+static uint64_t ran_until(const struct tick_run *r, uint64_t time_ns) {
+        return r->ran_ns + (r->since_ns && time_ns > r->since_ns ? time_ns - r->since_ns : 0);
 }
 
-/* A virtual machine that is not let run has no timers meanwhile: the thread was where its next samples are, and shares of functions stay what they are. Little by
- * little, so that no sample counts for tens of others. */
+uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns) {
+        const struct tick_run *r = &t->run;
+        uint64_t ran_ns = ran_until(r, time_ns), known_ns = r->sampled_ns + r->stolen_ns;
+
+        return r->is_known && ran_ns > known_ns ? ran_ns - known_ns : 0;
+}
+
+/* The thread was where its next samples are, and shares of functions stay what they are. Little by little, so that no sample counts for tens of
+ * others. */
 uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t kept_ns,
                             uint64_t time_ns) {
         uint64_t ns = tick_run_unsampled_ns(t, time_ns);
@@ -51,8 +55,27 @@ uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t 
                 return 0;
         ns -= kept_ns;
         ns = MIN(ns, MAX(period_ns, ns / LATE_SHARE));
+        t->run.late_ns += ns;
         tick_run_sample(t, ns);
         return ns;
+}
+
+/* What samples have stood for already is taken off what later ones would. */
+void tick_run_look(struct tick_thread *t, uint64_t counted_ns, uint64_t time_ns) {
+        struct tick_run *r = &t->run;
+        uint64_t ran_ns = ran_until(r, time_ns);
+
+        if (!r->is_looked && counted_ns > ran_ns + START_NS) { /* it ran before anybody looked */
+                r->looked_ran_ns = ran_ns;
+                r->looked_counted_ns = counted_ns;
+        }
+        r->is_looked = true;
+        r->late_ns = 0;
+        if (counted_ns < r->looked_counted_ns)
+                return;
+        ran_ns -= r->looked_ran_ns;
+        counted_ns -= r->looked_counted_ns;
+        r->stolen_ns = ran_ns > counted_ns ? ran_ns - counted_ns : 0;
 }
 
 void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret) {

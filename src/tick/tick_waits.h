@@ -13,9 +13,11 @@ void tick_run_end(struct tick_thread *t, uint64_t time_ns);
 void tick_run_sample(struct tick_thread *t, uint64_t ns);
 /* What it ran beyond its samples up to time_ns; 0: it is not known. */
 uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns);
-/* Of that what a sample at time_ns stands for beyond its period; kept_ns of it are left. */
+/* Of that what a sample at time_ns stands for beyond its period; kept_ns are left. */
 uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t kept_ns,
                             uint64_t time_ns);
+/* The kernel has counted so much of it by time_ns, wherever it began: what it ran beyond that others had (a virtual machine that is not let run). */
+void tick_run_look(struct tick_thread *t, uint64_t counted_ns, uint64_t time_ns);
 /* Of that ns, at no call path: it counts as sampled from now on. */
 void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret);
 /* All of it, of a thread that ends. False: nothing, or it is not known. */

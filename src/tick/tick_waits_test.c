@@ -240,6 +240,22 @@ static void test_runs(void **state) {
         assert_int_equal(tick_run_take_late(t, 20000, 2000, 29000), 14000 - 14000 / 8);
         assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 0);
         assert_int_equal(tick_run_unsampled_ns(t, 29000), 2000);
+        assert_int_equal(t->run.late_ns, 16000);
+
+        /* what the kernel does not count was others', which is known later */
+        tick_run_look(t, 12000, 29000);
+        assert_int_equal(t->run.stolen_ns, 7000);
+        assert_int_equal(t->run.late_ns, 0);
+        assert_int_equal(tick_run_unsampled_ns(t, 33000), 0);
+        assert_int_equal(tick_run_unsampled_ns(t, 36000), 2000);
+
+        /* of a thread that had run for long the kernel has counted more */
+        t = tick_tasks_get(&k, PID, PID + 3, 1);
+        tick_run_begin(t, 10000);
+        tick_run_look(t, 1000000000, 25000);
+        assert_int_equal(t->run.stolen_ns, 0);
+        tick_run_look(t, 1000009000, 35000);
+        assert_int_equal(t->run.stolen_ns, 1000);
         tick_tasks_done(&k);
 }
 

@@ -92,31 +92,24 @@ static void end_stale_wait(struct ticker *t, struct tick_thread *thread) {
         tick_run_begin(thread, MAX(since_ns, thread->wait.told_ns));
 }
 
-static uint64_t take_late(struct ticker *t, struct tick_thread *thread, uint64_t time_ns) {
-        uint64_t period_ns = t->events.wish.period_ns, ns;
-
-        if (!t->events.sees_kernel || t->wide_since_ns || t->stats.n_lost)
-                return 0;
-        ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus, time_ns);
-        t->stats.late_ns += ns;
-        return ns;
-}
-
 static void take_clock_sample(struct ticker *t, struct tick_thread *thread) {
-        uint64_t time_ns = t->record.time_ns;
+        uint64_t time_ns = t->record.time_ns, period_ns = t->events.wish.period_ns, late_ns = 0;
         struct ticker_tick tick = {.process = thread->process->tag,
                                    .thread = thread->tag,
                                    .state = TICKER_RUNS,
                                    .time_ns = thread->over_ns ? MIN(time_ns, thread->over_ns)
                                                               : time_ns,
-                                   .weight_ns = t->events.wish.period_ns,
+                                   .weight_ns = period_ns,
                                    .n_samples = 1,
                                    .space = thread->process->space};
 
         end_stale_wait(t, thread);
         walk(t, thread, &tick.path);
         tick_run_sample(thread, tick.weight_ns);
-        tick.weight_ns += take_late(t, thread, time_ns);
+        if (t->events.sees_kernel && !t->wide_since_ns && !t->stats.n_lost)
+                late_ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus, time_ns);
+        tick.weight_ns += late_ns;
+        t->stats.late_ns += late_ns;
         tell(t, &tick);
 }
 
@@ -205,6 +198,25 @@ static uint64_t tell_kernel(struct ticker *t, struct tick_thread *thread, uint64
         t->stats.kernel_ns += counted_ns;
         tell(t, &tick);
         return ns - counted_ns;
+}
+
+/* What the kernel counts of threads of which it matters. */
+static void look_at_runs(struct ticker *t, uint64_t time_ns) {
+        uint64_t period_ns = t->events.wish.period_ns, kept_ns = period_ns * t->events.n_cpus;
+
+        if (t->wide_since_ns || t->stats.n_lost)
+                return;
+        for (size_t i = 0; i < t->tasks.living.n; i++) {
+                struct tick_thread *thread = t->tasks.living.items[i];
+                uint64_t ns;
+
+                if (thread->run.is_known &&
+                    (!thread->run.is_looked ||
+                     tick_run_unsampled_ns(thread, time_ns) + thread->run.late_ns >=
+                             kept_ns + SLACK_PERIODS * period_ns) &&
+                    tick_look_ran_ns(thread->process->pid, thread->tid, &ns))
+                        tick_run_look(thread, ns, time_ns);
+        }
 }
 
 /* Whatever runs has samples at even distances. Where it has none, and samples of the kernel are not permitted, it was in the kernel, or the timer was
@@ -462,6 +474,7 @@ size_t ticker_drain(struct ticker *t) {
                 perf_events_sample_switches(&t->events, !t->limit.is_off);
         sample_cpus_if_short(t);
         let_go(t, until_ns - GOING_NS);
+        look_at_runs(t, until_ns);
         tell_unsampled(t, until_ns);
         look_at_waits(t, until_ns);
         tell_waits(t, until_ns);

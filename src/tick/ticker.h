@@ -62,6 +62,8 @@ struct ticker_options {
         bool children;
 };
 
+enum { TICK_MAX_FRAMES = 1024 /* of a call path */ };
+
 struct ticker_stats {
         uint64_t n_ticks[TICKER_N_STATES],
                 ns[TICKER_N_STATES]; /* samples, and what they stand for */

@@ -26,6 +26,16 @@ static bool take_number(const char **at, uint64_t *ret) {
         return errno == 0;
 }
 
+/* "60,604 records …" */
+static uint64_t leading_number(const char *note) {
+        uint64_t n = 0;
+
+        for (; (*note >= '0' && *note <= '9') || (n && *note == ','); note++)
+                if (*note != ',' && n < UINT64_MAX / 10 - 1)
+                        n = n * 10 + (uint64_t)(*note - '0');
+        return n;
+}
+
 /* As they were written before limits had a form, and still are where there is no figure. */
 static bool parse_plain(const char *note, struct trace_limit *ret) {
         static const struct {
@@ -65,6 +75,8 @@ static bool parse_plain(const char *note, struct trace_limit *ret) {
                         continue;
                 (void)sscanf(note, "pid %9u", &pid);
                 *ret = (struct trace_limit){.kind = plain[i].kind, .pid = pid, .text = note};
+                if (ret->kind == LIMIT_LOST)
+                        ret->count = leading_number(note);
                 ret->is_summed = !strncmp(note, "not seen: ", strlen("not seen: "));
                 return true;
         }

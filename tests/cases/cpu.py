@@ -7,6 +7,8 @@ hundredth of all for what the program does beside. The sum of all samples is hel
 a late timer is a sample less, and a thread's last fraction of a millisecond has none."""
 
 import collections
+import glob
+import json
 import math
 import os
 import re
@@ -118,6 +120,34 @@ def near(sums, told, all_ns, *functions):
 
 
 # ---- where the time goes --------------------------------------------------------------------------
+
+
+NAMED = """
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+static uint64_t cpu_ns(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000ull + t.tv_nsec; }
+#define SPIN(name) __attribute__((noinline)) void name(void) { uint64_t end = cpu_ns() + 60000000; do for (volatile int i = 0; i < 9999; i++); while (cpu_ns() < end); }
+SPIN(mi_solve_rows) SPIN(je_render) SPIN(tc_parse) SPIN(tcache_of_tiles) SPIN(_int_sum) SPIN(scalable_blur) SPIN(parse_block)
+int main(void) {
+    mi_solve_rows(); je_render(); tc_parse(); tcache_of_tiles(); _int_sum(); scalable_blur(); parse_block();
+    uint64_t end = cpu_ns() + 200000000;
+    while (cpu_ns() < end) for (int i = 0; i < 1000; i++) { void *volatile p = malloc(3000); free(p); }
+}
+"""
+
+
+def test_names_like_those_of_allocators(t):
+    """A program's own functions are the program's, whatever their names begin with; an allocator's are told by their library."""
+    source, named = t.path("named.c"), t.path("named")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(NAMED)
+    assert run(["gcc", "-O1", "-g", "-fno-builtin", source, "-o", named]).code == 0
+    for library in "", *glob.glob("/usr/lib/*/libjemalloc.so.2"):
+        trace, _ = record(t, "env", f"LD_PRELOAD={library}", named)
+        spent = json.loads(t.silt.command("report", trace, "--json").stdout)["time"]["spent_on"]
+        # late timers move time from one function to the next, and no time to an allocator that is none
+        assert spent["program_ns"] >= 7 * 40 * MS and spent["allocator_ns"] >= 100 * MS and spent["program_ns"] > spent["allocator_ns"], spent
 
 
 def test_known_splits(t):

@@ -16,7 +16,7 @@ void *ALLOCATE(size_t);
 int main(void) {
         usleep(50000);
         for (int i = 0; i < 1000; i++) memset(ALLOCATE(50000), 1, 50000);
-        usleep(200000);
+        usleep(1500000); /* for the last look of a recorder that has to share the machine */
         return 0;
 }
 """
@@ -228,7 +228,7 @@ def test_told_while_it_runs(t):
     """A server may never end, and a recorder may die first."""
     forever = 'while (access("stop", F_OK)) usleep(10000);'
     got = while_it_runs(t, [build(t, "raw", RAW.replace("for (int i = 0; i < 30; i++)", "").replace("usleep(10000); }", "}" + forever))],
-                        lambda x: any(y["kind"] == "unseen" and 40e6 < y["bytes"] < 60e6 for y in x["limits"]))
+                        lambda x: any(y["kind"] == "unseen" and 38e6 < y["bytes"] < 60e6 for y in x["limits"]))
     assert [x["kind"] for x in got["limits"]] == ["unseen"], got["limits"]
     os.unlink(t.path("stop"))
     build(t, "plugin.so", PLUGIN, "-shared", "-fPIC")
