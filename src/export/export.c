@@ -33,6 +33,10 @@ static const struct export_writer {
           "one metric, no lines of source, no time",
           EXPORTS_METRIC | EXPORTS_WINDOW | EXPORTS_FILTER | EXPORTS_TIME, false},
          export_folded},
+        {{"gperftools", ".gperftools.heap", "read it with google-pprof PROGRAM FILE",
+          "sums by call path, addresses instead of names, no time and no peak beside what is live",
+          EXPORTS_METRIC | EXPORTS_WINDOW | EXPORTS_FILTER, false},
+         export_gperftools},
         {{"heaptrack", ".heaptrack.zst", "open it with heaptrack_gui or heaptrack_print",
           "one process, no threads, no releasing call paths, and times in milliseconds",
           EXPORTS_WINDOW | EXPORTS_FILTER | EXPORTS_EVENTS, true},
@@ -163,6 +167,10 @@ static int check_totals(const struct export_job *job, const struct export_format
                                what);
 }
 
+static bool is_heap_profile(const struct export_format *f) {
+        return strcmp(f->name, "jeprof") == 0 || strcmp(f->name, "gperftools") == 0;
+}
+
 /* Events that are gone leave their sums behind, which single events cannot be made of. */
 static int check_events(const struct export_job *job, const struct export_format *f,
                         struct err *reterr) {
@@ -171,22 +179,21 @@ static int check_events(const struct export_job *job, const struct export_format
         if (job->scope.of_time)
                 return check_time(f, reterr);
         if (v->meta.unit != TRACE_UNIT_BYTES &&
-            (strcmp(f->name, "callgrind") == 0 || strcmp(f->name, "jeprof") == 0 ||
+            (strcmp(f->name, "callgrind") == 0 || is_heap_profile(f) ||
              strcmp(f->name, "massif") == 0))
                 return err_set(reterr, -ENODATA,
                                "'%s' does not count memory: choose pprof or speedscope", job->path);
         if (v->meta.flags & TRACE_LACKS_LIVE &&
-            (strcmp(f->name, "jeprof") == 0 || strcmp(f->name, "massif") == 0 ||
+            (is_heap_profile(f) || strcmp(f->name, "massif") == 0 ||
              strcmp(f->name, "perfetto") == 0))
                 return err_set(
                         reterr, -ENODATA,
                         "'%s' has no sums of what was live, which %s files carry: choose pprof",
                         job->path, f->name);
-        if (v->meta.flags & TRACE_LACKS_BLOCKS && strcmp(f->name, "jeprof") == 0)
-                return err_set(
-                        reterr, -ENODATA,
-                        "'%s' has no numbers of blocks, which jeprof files carry: choose pprof",
-                        job->path);
+        if (v->meta.flags & TRACE_LACKS_BLOCKS && is_heap_profile(f))
+                return err_set(reterr, -ENODATA,
+                               "'%s' has no numbers of blocks, which %s files carry: choose pprof",
+                               job->path, f->name);
         if (!(f->carries & EXPORTS_EVENTS))
                 return 0;
         if (v->meta.flags & TRACE_IS_TOTALS)

@@ -34,6 +34,7 @@ int export_dhat(struct export_job *job, struct err *reterr);
 int export_firefox(struct export_job *job, struct err *reterr);
 int export_folded(struct export_job *job, struct err *reterr);
 int export_heaptrack(struct export_job *job, struct err *reterr);
+int export_gperftools(struct export_job *job, struct err *reterr);
 int export_jeprof(struct export_job *job, struct err *reterr);
 int export_json(struct export_job *job, struct err *reterr);
 int export_massif(struct export_job *job, struct err *reterr);

@@ -22,7 +22,7 @@
 #include "query/testing/fabric.h"
 #include "trace/writer.h"
 
-enum { N_SEEDS = 24, N_EVENTS = 1500, N_TICKS = 600, MAX_RULES = 24 };
+enum { N_SEEDS = 24, N_EVENTS = 1500, N_TICKS = 600, MAX_RULES = 32 };
 
 static const char trace[] = "round_trip.silt", there[] = "round_trip.there",
                   back[] = "round_trip.back";
@@ -387,7 +387,8 @@ static char *figures_of(const char *path, const struct rule *rule, bool is_back,
                         unsigned n_threads) {
         struct path_text line = {.has_every_frame = strcmp(rule->format, "folded") == 0 ||
                                                     strcmp(rule->format, "perf-script") == 0,
-                                 .by_place = strcmp(rule->format, "jeprof") == 0};
+                                 .by_place = strcmp(rule->format, "jeprof") == 0 ||
+                                             strcmp(rule->format, "gperftools") == 0};
         struct query *q = NULL;
         path_sums sums = {0};
         struct str text = {0};

@@ -88,13 +88,21 @@ def by_callgrind(t, trace, options):
     return [got[1], got[0], *got[2:]]
 
 
-def by_jeprof(t, trace, options):
-    out = export(t, trace, "jeprof", "--by", "end", *options)
+def heap_profile(t, trace, options, form, reader):
+    out = export(t, trace, form, "--by", "end", *options)
 
     def ask(what):
-        text = run(["jeprof", "--text", "--show_bytes", f"--{what}", "/bin/true", out]).stdout
+        text = run([reader, "--text", "--show_bytes", f"--{what}", "/bin/true", out]).stdout
         return int(re.search(r"Total: (\d+)", text)[1]) if text.strip() else 0  # of nothing it says nothing
     return [ask("alloc_objects"), ask("alloc_space"), None, None, None, ask("inuse_space"), ask("inuse_objects")]
+
+
+def by_jeprof(t, trace, options):
+    return heap_profile(t, trace, options, "jeprof", "jeprof")
+
+
+def by_google_pprof(t, trace, options):
+    return heap_profile(t, trace, options, "gperftools", "google-pprof")
 
 
 def of_pprof(sums):

@@ -207,7 +207,7 @@ def test_perf_script(t):
 def test_others_refuse(t):
     """Formats of memory say so, in one line, and write nothing."""
     trace, _ = record(t, program(t), "split", "2")
-    for kind in ("callgrind", "csv", "dhat", "heaptrack", "jeprof", "json", "massif", "perfetto", "sqlite"):
+    for kind in ("callgrind", "csv", "dhat", "gperftools", "heaptrack", "jeprof", "json", "massif", "perfetto", "sqlite"):
         out = t.path("no." + kind)
         r = t.silt.command("export", trace, "--format", kind, "-o", out)
         assert r.code == 2 and len(r.errors.splitlines()) == 1 and "time" in r.errors, f"{kind}: {r.code} {r.errors}"

@@ -222,24 +222,36 @@ def test_callgrind_adds_up(t):
             assert int(x.replace(",", "")) <= ours["bytes_allocated"], f"{name}: {x}"
 
 
-# ---- jeprof ---------------------------------------------------------------------------------------
+# ---- jeprof, google-pprof ----------------------------------------------------------------------------
 
 
-def test_jeprof_counts_the_same(t):
-    need("jeprof")
+def heap_readers_count_the_same(t, form, reader):
+    need(reader)
     kinds = {"inuse_space": "live_bytes", "inuse_objects": "live_blocks", "alloc_space": "bytes_allocated",
              "alloc_objects": "allocations"}
     trace = record(t, [t.program("basic")])
     for by in ("end", "peak"):
-        out = export(t, trace, "jeprof", "--by", by)
+        out = export(t, trace, form, "--by", by)
         ours = totals(t, trace, "--process", "all")
         for option, figure in kinds.items():
-            text = run(["jeprof", "--text", "--show_bytes", f"--{option}", t.program("basic"), out]).stdout
+            text = run([reader, "--text", "--show_bytes", f"--{option}", t.program("basic"), out]).stdout
             key = f"{by}_{figure}" if figure.startswith("live") else figure
             equal(by, option, int(re.search(r"Total: (\d+)", text)[1]), ours[key])
             assert re.search(r" main\b", text), text
-    r = t.silt.command("export", "-f", trace, "--format", "jeprof", "--by", "temporary", "-o", t.path("x"))
-    assert r.code == 2 and len(r.errors.splitlines()) == 1, r.errors
+    r = t.silt.command("export", "-f", trace, "--format", form, "--by", "temporary", "-o", t.path("x"))
+    assert r.code == 2 and len(r.errors.splitlines()) == 1 and form in r.errors, r.errors
+
+
+def test_jeprof_counts_the_same(t):
+    heap_readers_count_the_same(t, "jeprof", "jeprof")
+
+
+def test_google_pprof_counts_the_same(t):
+    heap_readers_count_the_same(t, "gperftools", "google-pprof")
+
+
+def test_jeprof_reads_the_form_of_gperftools(t):
+    heap_readers_count_the_same(t, "gperftools", "jeprof")
 
 
 # ---- perf script ----------------------------------------------------------------------------------

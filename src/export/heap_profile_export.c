@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* jemalloc's heap profiles, heap_v2, for jeprof and pprof: by call path what is live and what was ever allocated, addresses, and
- * which file lies where, so that the reader finds the names.
+/* Heap profiles of jemalloc (heap_v2, for jeprof) and of gperftools (for google-pprof, which does not read the other): by call path
+ * what is live and what was ever allocated, addresses, and which file lies where, so that the reader finds the names.
  *
- * Readers take a block for a sample of many, by the mean distance in the first line. 0 says that there is nothing to correct: with 1,
- * jeprof would still make more of blocks of a few bytes. */
+ * Readers of heap_v2 take a block for a sample of many, by the mean distance in the first line. 0 says that there is nothing to
+ * correct: with 1, jeprof would still make more of blocks of a few bytes. gperftools counts every block. */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -11,17 +11,18 @@
 #include "export/export_job.h"
 #include "export/one_process.h"
 
-enum { JEPROF_MAX_SEGMENTS = 64 };
+enum { HEAP_PROFILE_MAX_SEGMENTS = 64 };
 
 /* Modules get places of their own, one after the other: a trace knows offsets in them. */
-struct jeprof {
+struct heap_profile {
         struct export_job *job;
         enum query_metric metric; /* that is live */
         uint64_t *bases;          /* by module */
         uint64_t next_base;       /* behind all modules */
+        bool is_gperftools;
 };
 
-static void place_modules(struct jeprof *p) {
+static void place_modules(struct heap_profile *p) {
         const struct trace_view *v = p->job->view;
 
         p->bases = calloc(v->n_modules + 1, sizeof(p->bases[0]));
@@ -37,7 +38,7 @@ static void place_modules(struct jeprof *p) {
         }
 }
 
-static uint64_t address_of(const struct jeprof *p, uint32_t location) {
+static uint64_t address_of(const struct heap_profile *p, uint32_t location) {
         const struct trace_view *v = p->job->view;
         const struct trace_location *l = &v->locations[location];
 
@@ -56,7 +57,7 @@ static bool find_code(const char *path, Elf64_Phdr *ret) {
                 return false;
         if (fread(&head, sizeof(head), 1, f) == 1 && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
             head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_phentsize == sizeof(*ret) &&
-            head.e_phnum <= JEPROF_MAX_SEGMENTS && head.e_phoff < 1u << 30 &&
+            head.e_phnum <= HEAP_PROFILE_MAX_SEGMENTS && head.e_phoff < 1u << 30 &&
             fseek(f, (long)head.e_phoff, SEEK_SET) == 0)
                 for (unsigned i = 0; i < head.e_phnum && !is_found; i++)
                         is_found = fread(ret, sizeof(*ret), 1, f) == 1 && ret->p_type == PT_LOAD &&
@@ -66,7 +67,7 @@ static bool find_code(const char *path, Elf64_Phdr *ret) {
                ret->p_memsz < 1ull << 40;
 }
 
-static void put_modules(const struct jeprof *p) {
+static void put_modules(const struct heap_profile *p) {
         const struct trace_view *v = p->job->view;
 
         fputs("\nMAPPED_LIBRARIES:\n", p->job->out);
@@ -94,56 +95,70 @@ static void put_modules(const struct jeprof *p) {
 
 /* ---- call paths -------------------------------------------------------------------------------- */
 
-/* What was allocated in all may be unknown: jemalloc then writes 0. */
-static void put_sums(const struct jeprof *p, uint64_t n_live, uint64_t live_bytes,
+/* What was allocated in all may be unknown: both then write 0. */
+static void put_sums(const struct heap_profile *p, uint64_t n_live, uint64_t live_bytes,
                      uint64_t n_allocs, uint64_t alloc_bytes) {
         if (p->job->view->meta.flags & TRACE_LACKS_TRAFFIC)
                 n_allocs = alloc_bytes = 0;
-        fprintf(p->job->out, "  t*: %llu: %llu [%llu: %llu]\n", (unsigned long long)n_live,
-                (unsigned long long)live_bytes, (unsigned long long)n_allocs,
-                (unsigned long long)alloc_bytes);
+        fprintf(p->job->out,
+                p->is_gperftools ? "%llu: %llu [%llu: %llu] @" : "  t*: %llu: %llu [%llu: %llu]\n",
+                (unsigned long long)n_live, (unsigned long long)live_bytes,
+                (unsigned long long)n_allocs, (unsigned long long)alloc_bytes);
 }
 
-static void put_site(const struct jeprof *p, const struct query_site *s) {
+static void put_path(const struct heap_profile *p, uint32_t stack) {
         const struct trace_view *v = p->job->view;
-        struct query_figure live = query_figure_of(&s->f, p->metric);
 
-        fputs("@", p->job->out);
-        if (!s->stack)
+        if (!stack)
                 fputs(" 0x0", p->job->out);
-        for (uint32_t k = s->stack; k && k < v->n_stacks; k = v->stacks[k].parent)
+        for (uint32_t k = stack; k && k < v->n_stacks; k = v->stacks[k].parent)
                 fprintf(p->job->out, " 0x%llx",
                         (unsigned long long)address_of(p, v->stacks[k].location));
         putc('\n', p->job->out);
+}
+
+static void put_site(const struct heap_profile *p, const struct query_site *s) {
+        struct query_figure live = query_figure_of(&s->f, p->metric);
+
+        if (!p->is_gperftools) {
+                fputs("@", p->job->out);
+                put_path(p, s->stack);
+        }
         put_sums(p, (uint64_t)MAX(live.blocks, (int64_t)0), (uint64_t)MAX(live.bytes, (int64_t)0),
                  s->f.n_allocs, s->f.alloc_bytes);
+        if (p->is_gperftools)
+                put_path(p, s->stack);
         p->job->told->n_rows++;
 }
 
-static void write_answer(const struct jeprof *p, const struct query_answer *a) {
+static void write_answer(const struct heap_profile *p, const struct query_answer *a) {
         const struct query_totals *t = &a->totals;
         bool is_peak = p->metric == QUERY_PEAK;
 
-        fputs("heap_v2/0\n", p->job->out);
+        fputs(p->is_gperftools ? "heap profile: " : "heap_v2/0\n", p->job->out);
         put_sums(p, is_peak ? t->peak_blocks : t->end_blocks,
                  is_peak ? t->peak_bytes : t->end_bytes, t->n_allocs, t->alloc_bytes);
+        if (p->is_gperftools)
+                fputs(" heapprofile\n", p->job->out);
         for (size_t i = 0; i < a->n_sites; i++)
                 if (!query_figures_are_idle(&a->sites[i].f))
                         put_site(p, &a->sites[i]);
         put_modules(p);
 }
 
-int export_jeprof(struct export_job *job, struct err *reterr) {
-        struct jeprof p = {.job = job,
-                           .metric = job->request->has_metric ? job->metric : QUERY_END};
+static int export_heap_profile(struct export_job *job, bool is_gperftools, struct err *reterr) {
+        struct heap_profile p = {.job = job,
+                                 .is_gperftools = is_gperftools,
+                                 .metric = job->request->has_metric ? job->metric : QUERY_END};
         struct query_answer *a = NULL;
         int r;
 
         if (p.metric != QUERY_PEAK && p.metric != QUERY_END)
                 return err_about(reterr, "by",
                                  err_set(reterr, -EINVAL,
-                                         "jeprof files have what is allocated anyway, and what is "
-                                         "live: choose peak or end"));
+                                         "%s files have what is allocated anyway, and what is "
+                                         "live: choose peak or end",
+                                         is_gperftools ? "gperftools" : "jeprof"));
         r = query_ask(job->q, &job->scope, &a, reterr);
         if (r < 0)
                 return r;
@@ -154,4 +169,12 @@ int export_jeprof(struct export_job *job, struct err *reterr) {
         free(p.bases);
         query_answer_free(a);
         return 0;
+}
+
+int export_jeprof(struct export_job *job, struct err *reterr) {
+        return export_heap_profile(job, false, reterr);
+}
+
+int export_gperftools(struct export_job *job, struct err *reterr) {
+        return export_heap_profile(job, true, reterr);
 }
