@@ -85,6 +85,8 @@ static int refuse_unknown(const char *path, int fd, struct err *reterr) {
                 return err_set(reterr, -EINVAL, "'%s' is a silt trace: there is nothing to import",
                                path);
 
+        if (lseek(fd, 0, SEEK_END) == 0)
+                return err_set(reterr, -EINVAL, "'%s' is empty", path);
         add_names(&names);
         err_set(reterr, -EINVAL, "'%s' is in no format that silt reads: %s", path,
                 str_text(&names));

@@ -304,6 +304,9 @@ int import_input_line(struct import_input *in, char **ret, size_t *ret_n, struct
         take(in, newline ? n + 1 : n);
         in->is_open = !newline;
         in->n_lines++;
+        /* readers of lines end at it, and what is behind it would be lost in silence */
+        if (memchr(*ret, '\0', n))
+                return import_input_refuse(in, reterr, "a line has a NUL byte");
         (*ret)[n] = '\0';
         if (n && (*ret)[n - 1] == '\r')
                 (*ret)[--n] = '\0';

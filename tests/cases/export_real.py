@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs that nobody here wrote, exported to every format with a reader at hand: the reader's figures are silt's. The table of
-docs/formats.md, "Compared", is this test's: it writes it to formats.md in the build directory."""
+"""Programs that nobody here wrote, exported to every format with a reader at hand: the reader's figures are silt's. The tables of
+docs/formats.md, "Compared", are this test's: it writes them to formats.md in the build directory. The table of readers must be that of docs."""
 
 import csv
 import json
@@ -12,6 +12,8 @@ import sqlite3
 from cases.export_tables import in_npm, raw
 from cases.export_viewers import JSON, SQL, dh_view, export, heaptrack_sum, run
 from harness.firefox_reader import FirefoxReader
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 CC = """
 #include <map>
@@ -145,34 +147,79 @@ def by_sqlite(t, trace, options):
                                "sum(end_bytes), sum(end_blocks) from sites").fetchone())
 
 
-READERS = {"heaptrack_print": by_heaptrack, "ms_print": by_massif, "dh_view": by_dhat, "callgrind_annotate": by_callgrind, "jeprof": by_jeprof,
-           "go tool pprof": by_pprof, "pprof-format": by_npm, "profiler-cli": by_firefox, "speedscope's file": by_speedscope, "csv": by_csv, "sqlite3": by_sqlite}
-FIGURES = ("allocations", "bytes_allocated", "temporary_allocations", "peak_live_bytes", "peak_live_blocks", "end_live_bytes", "end_live_blocks")
+FIGURES = {"allocations": "allocations", "bytes_allocated": "bytes allocated", "temporary_allocations": "temporary", "peak_live_bytes": "peak",
+           "peak_live_blocks": "peak blocks", "end_live_bytes": "end", "end_live_blocks": "end blocks"}
+ALLOCATED = ("allocations", "bytes allocated")
+# What asks it, the format that it reads, the figures that it has.
+READERS = {
+    "heaptrack_print": (by_heaptrack, "heaptrack", ("allocations", "temporary", "peak", "end")),
+    "ms_print": (by_massif, "massif", ("peak", "end")),
+    "dh_view": (by_dhat, "dhat", (*ALLOCATED, "peak", "peak blocks", "end", "end blocks")),
+    "callgrind_annotate": (by_callgrind, "callgrind", tuple(FIGURES.values())),
+    "jeprof": (by_jeprof, "jeprof", (*ALLOCATED, "end", "end blocks")),
+    "google-pprof": (by_google_pprof, "gperftools", (*ALLOCATED, "end", "end blocks")),
+    "go tool pprof": (by_pprof, "pprof", (*ALLOCATED, "end", "end blocks")),
+    "pprof-format": (by_npm, "pprof", (*ALLOCATED, "end", "end blocks")),
+    "profiler-cli": (by_firefox, "firefox", ("bytes allocated", "end")),
+    "speedscope's file": (by_speedscope, "speedscope", (*ALLOCATED, "temporary", "peak", "end")),
+    "csv": (by_csv, "csv", tuple(FIGURES.values())),
+    "sqlite3": (by_sqlite, "sqlite", tuple(FIGURES.values())),
+}
+PROGRAMS = ("sqlite3", "python3", "Rust", "cc1plus", "redis-server")
+SOAK_ALONE = {("jeprof", "cc1plus"), ("google-pprof", "cc1plus")}  # a minute of Perl each
+IN_SOAK = "equal, in the soak"
+
+
+def readers_table(equal):
+    """`equal`: pairs of reader and program whose figures are silt's."""
+    def cell(reader, program):
+        return IN_SOAK if (reader, program) in SOAK_ALONE else "equal" if (reader, program) in equal else "not compared"
+    rows = [["reader", "format", "figures", *PROGRAMS], ["---"] * (3 + len(PROGRAMS))]
+    for reader, (_, form, figures) in READERS.items():
+        rows.append([reader, f"`{form}`", "all" if len(figures) == len(FIGURES) else ", ".join(figures), *(cell(reader, p) for p in PROGRAMS)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def table_of_docs():
+    with open(os.path.join(SOURCE, "docs", "formats.md"), encoding="utf-8") as f:
+        text = f.read()
+    return text.split("<!-- readers: begin -->\n")[1].split("<!-- readers: end -->")[0]
+
+
+def test_docs_name_every_reader_and_its_figures(t):
+    assert table_of_docs() == readers_table({(r, p) for r in READERS for p in PROGRAMS})
 
 
 def test_readers_have_silts_figures(t):
-    rows, n = [], 0
+    rows, n, equal, recorded = [], 0, set(), set()
     for name, argv in programs(t):
+        program = name.split(",")[0]
+        recorded.add(program)
         trace = t.path("t.silt")
         r = t.silt.record(trace, argv, ["-f"])
         assert r.code == 0, (name, r.errors)
         got, why = t.silt.report(trace)
         assert got, why
-        process = process_of(got, name.split(",")[0]) if len(got["processes"]) > 1 else None
+        process = process_of(got, program) if len(got["processes"]) > 1 else None
         options = ["--process", f"{process['pid']}.{process['image']}"] if process else []
         ours = [(process or got)["totals"][k] for k in FIGURES]
-        equal_in = []
-        for reader, ask in READERS.items():
-            if ask is by_jeprof and name.startswith("cc1plus") and not t.context.is_soak:
-                continue  # a minute of Perl
+        for reader, (ask, _, figures) in READERS.items():
+            if (reader, program) in SOAK_ALONE and not t.context.is_soak:
+                continue
             theirs = ask(t, trace, options)
             if theirs is None:
                 continue
+            assert tuple(f for f, a in zip(FIGURES.values(), theirs) if a is not None) == figures, (reader, theirs)
             for figure, a, b in zip(FIGURES, theirs, ours):
                 assert a is None or a == b, f"{name}: {figure}: {reader} has {a}, silt {b}"
                 n += a is not None
-            equal_in.append(reader)
-        rows.append(f"| {name} | {ours[0]:,} | {ours[2]:,} | {ours[3]:,} | {ours[5]:,} | {', '.join(equal_in)} |")
+            equal.add((reader, program))
+        rows.append(f"| {name} | {ours[0]:,} | {ours[2]:,} | {ours[3]:,} | {ours[5]:,} |")
     with open(os.path.join(t.context.build_dir, "formats.md"), "w", encoding="utf-8") as f:
-        f.write("| program | allocations | temporary | peak, bytes | end, bytes | equal in |\n| --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n")
+        f.write("| program | allocations | temporary | peak, bytes | end, bytes |\n| --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n\n" + readers_table(equal))
     t.notes.append(f"{len(rows)} programs, {n} figures of {len(READERS)} readers")
+    missing = {(r, p) for r in READERS for p in PROGRAMS} - equal - SOAK_ALONE
+    if missing:
+        t.notes.append("not here: " + ", ".join(sorted(f"{r} of {p}" for r, p in missing)))
+    else:
+        assert recorded == set(PROGRAMS) and table_of_docs() == readers_table(equal)

@@ -342,7 +342,11 @@ def test_damaged_files_are_refused_in_one_line(t):
                         ('{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}', "byte"),
                         ('{"dhatFileVersion":3}', "version 3"),
                         ("==1== Memcheck\n==1== Command: x\n", "--leak-check=full"),
-                        ("<valgrindoutput><protocoltool>memcheck</protocoltool><error></x>", "byte")):
+                        ("<valgrindoutput><protocoltool>memcheck</protocoltool><error></x>", "byte"),
+                        # what is behind a NUL byte is not left out
+                        ("heap_v2/1\n  t*: 2: 3000 [0: 0]\n@ 0x1 \0 0x2\n  t*: 2: 3000 [0: 0]\n", "line 3, byte"),
+                        ("main;a 5\nmain;b\0 7\n", "a line has a NUL byte"),
+                        ("", "is empty")):
         with open(path, "w") as f:
             f.write(text)
         r = t.silt.command("report", path)
