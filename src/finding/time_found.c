@@ -133,7 +133,8 @@ static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
                 say(f, "%s took %s of the %s of CPU time itself (%u %%)%s.%s", x->function,
                     say_time(f, h->self_ns), say_time(f, cpu->ns),
                     share_pct((double)h->self_ns, (double)cpu->ns),
-                    !is_blank(&h->host) ? say(f, ", inlined into %s", say_function(f, &h->host, false))
+                    !is_blank(&h->host)
+                            ? say(f, ", inlined into %s", say_function(f, &h->host, false))
                     : is_blank(&h->caller)
                             ? ""
                             : say(f, ", called%s by %s",
@@ -166,7 +167,8 @@ static struct finding *found_part(struct facts *f, const struct time_parts *cpu,
 
         if (pct < min_pct || p->n_samples < TIME_MIN_SAMPLES)
                 return NULL;
-        x = found_time(f, name, p->ns, p->n_samples, p->n_causes ? p->causes[0].stack : 0, QUERY_CPU);
+        x = found_time(f, name, p->ns, p->n_samples, p->n_causes ? p->causes[0].stack : 0,
+                       QUERY_CPU);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "part_ns", (double)p->ns);
         found_number(x, "samples", (double)p->n_samples);

@@ -102,13 +102,15 @@ static bool is_allocator(const char *name) {
                 "snmalloc::",  "scalable_mall", "scalable_all", "scalable_free", "scalable_real",
                 "scalable_ca", "scalable_alig",
         };
-        static const char *const jemalloc[] = {
-                "mall",   "calloc",  "realloc",  "rallocx",   "xallocx", "free",   "sdalloc",
-                "dalloc", "nalloc",  "memalign", "aligned_",  "posix_",  "arena_", "tcache_",
-                "tsd_",   "extent_", "edata_",   "eset_",     "emap_",   "large_", "huge_",
-                "base_",  "bin_",    "sec_",     "background_", "chunk_",  "rtree_", "pages_",
-                "pa_",    "pac_",    "hpa_",     "san_",      "decay_",  "prof_",  "sallocx",
-                "malloc_"};
+        static const char *const jemalloc[] = {"mall",        "calloc",   "realloc",  "rallocx",
+                                               "xallocx",     "free",     "sdalloc",  "dalloc",
+                                               "nalloc",      "memalign", "aligned_", "posix_",
+                                               "arena_",      "tcache_",  "tsd_",     "extent_",
+                                               "edata_",      "eset_",    "emap_",    "large_",
+                                               "huge_",       "base_",    "bin_",     "sec_",
+                                               "background_", "chunk_",   "rtree_",   "pages_",
+                                               "pa_",         "pac_",     "hpa_",     "san_",
+                                               "decay_",      "prof_",    "sallocx",  "malloc_"};
 
         if (IS_IN(without_alias(name), exact) || STARTS_IN(name, begin))
                 return true;
@@ -231,8 +233,9 @@ static bool is_libc(const struct query_frame *f) {
 
 /* All that such a library does is allocating: its own names are many. */
 static bool is_allocator_module(const struct query_frame *f) {
-        static const char *const libraries[] = {"libjemalloc", "libmimalloc",  "libtcmalloc", "librpmalloc",
-                                                "libsnmalloc", "libtbbmalloc", "libhoard"};
+        static const char *const libraries[] = {"libjemalloc", "libmimalloc", "libtcmalloc",
+                                                "librpmalloc", "libsnmalloc", "libtbbmalloc",
+                                                "libhoard"};
 
         return STARTS_IN(base_of(f->module), libraries);
 }

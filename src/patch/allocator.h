@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "patch/allocator_family.h"
-#include "symbol/code_file.h"
 #include "patch/patch.h"
+#include "symbol/code_file.h"
 
 enum { ALLOCATORS_MAX = 16 }; /* of one file */
 

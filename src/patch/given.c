@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "symbol/function_extent.h"
 #include "patch/isolated.h"
 #include "patch/plan.h"
+#include "symbol/function_extent.h"
 #include "symbol/module.h"
 #include "wire/record.h"
 

@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "patch/allocator.h"
+#include "patch/maps.h"
 #include "symbol/code_file.h"
 #include "symbol/function_extent.h"
-#include "patch/maps.h"
 #include "wire/record.h"
 
 enum { PLAN_PAGE_BYTES = 65536 }; /* the largest there is: room is whole pages anywhere */

@@ -15,9 +15,9 @@
 
 #include "base/bytes.h"
 #include "base/fs.h"
-#include "symbol/code_file.h"
 #include "patch/maps.h"
 #include "patch/patch.h"
+#include "symbol/code_file.h"
 #include "symbol/module.h"
 #include "wire/patch_plan.h"
 

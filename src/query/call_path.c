@@ -190,8 +190,9 @@ static uint32_t find_function(struct call_paths *p, uint32_t number) {
                 if (look->is_nameless != other->is_nameless)
                         continue;
                 g = call_paths_frame(p->q, p->keys.items[*key].number);
-                if (look->is_nameless ? same_place(&f, &g)
-                                      : look->entry == other->entry && look->module == other->module)
+                if (look->is_nameless
+                            ? same_place(&f, &g)
+                            : look->entry == other->entry && look->module == other->module)
                         return (uint32_t)*key;
         }
 }

@@ -22,7 +22,8 @@ static char *key_of(enum query_by by, const struct query_group *g) {
                 if (g->frame.function[0] && !g->frame.guess)
                         str_addf(&s, "%s\n%s", g->frame.function, g->frame.module);
                 else if (g->frame.module[0])
-                        str_addf(&s, "\n%llx\n%s", (unsigned long long)g->frame.offset, g->frame.module);
+                        str_addf(&s, "\n%llx\n%s", (unsigned long long)g->frame.offset,
+                                 g->frame.module);
                 break;
         case QUERY_BY_LINE:
                 if (g->frame.line)

@@ -143,7 +143,8 @@ static void add_stretch(struct rating *r, uint64_t begin_ns, uint64_t end_ns) {
         for (size_t i = begin_ns < end_ns ? column_at(r, begin_ns) : r->n_columns;
              i < r->n_columns && column_begin_ns(r, i) < end_ns; i++) {
                 uint64_t a_ns = MAX(column_begin_ns(r, i), begin_ns);
-                uint64_t b_ns = i + 1 < r->n_columns ? MIN(column_begin_ns(r, i + 1), end_ns) : end_ns;
+                uint64_t b_ns =
+                        i + 1 < r->n_columns ? MIN(column_begin_ns(r, i + 1), end_ns) : end_ns;
 
                 r->columns[i].bytes += (double)(b_ns - MIN(a_ns, b_ns));
         }

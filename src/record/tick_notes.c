@@ -150,9 +150,10 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
                 say(ctx, text);
         }
         if (s->late_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
-                snprintf(text, sizeof(text),
-                         "%s of CPU time stand with later samples of the same threads: the kernel's timers were late",
-                         unit_duration(&n, s->late_ns));
+                snprintf(
+                        text, sizeof(text),
+                        "%s of CPU time stand with later samples of the same threads: the kernel's timers were late",
+                        unit_duration(&n, s->late_ns));
                 say(ctx, text);
         }
         if (s->uncounted_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {

@@ -11,13 +11,13 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
-#include "symbol/code_file.h"
 #include "patch/maps.h"
 #include "reach/heap_functions.h"
 #include "record/elf_id.h"
 #include "record/proc.h"
 #include "record/program_check.h"
 #include "record/unrecorded_threads.h"
+#include "symbol/code_file.h"
 #include "trace/limit.h"
 #include "trace/writer.h"
 

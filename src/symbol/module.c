@@ -31,8 +31,8 @@ struct symbol_module {
         struct finder finder;
         struct origin_counts counts;
         bool has_dwarf;
-        int code_fd;           /* the same file, until `code` is opened by it; -1: none */
-        struct code_file code; /* of functions without names */
+        int code_fd;                 /* the same file, until `code` is opened by it; -1: none */
+        struct code_file code;       /* of functions without names */
         struct kernel_names *kernel; /* NULL: a file, with all of the above */
 };
 
@@ -287,8 +287,8 @@ static void name_address(struct naming *k, size_t i) {
                 return;
         }
         /* The nearest symbol below is another function's if one begins between. */
-        if ((!name || guess) && p.site == INLINE_NONE && find_begin(k->m, k->addresses[i], &begin) &&
-            (!name || f->begin < begin)) {
+        if ((!name || guess) && p.site == INLINE_NONE &&
+            find_begin(k->m, k->addresses[i], &begin) && (!name || f->begin < begin)) {
                 count(&k->m->counts, f, false, false, p.file != NULL);
                 snprintf(begin_text, sizeof(begin_text), "+%llx", (unsigned long long)begin);
                 k->fn(k->ctx, &(struct trace_symbol){.location = (uint32_t)i,

@@ -193,8 +193,7 @@ void origin_of_names(struct symbol_origin *o, const struct finder *f,
                 return;
         }
         if (c->n_named || c->n_guesses) {
-                str_add(&s,
-                        "it is stripped, so only exported functions have names: ");
+                str_add(&s, "it is stripped, so only exported functions have names: ");
                 add_remedy(&s, f, functions);
                 origin_set(o, TRACE_NAMING_DYNSYM, f, &s);
                 return;

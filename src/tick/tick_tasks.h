@@ -45,8 +45,9 @@ struct tick_run {
         bool is_looked;
         /* at the first look at one that had run before: what it had run since, and what the kernel had counted */
         uint64_t looked_ran_ns, looked_counted_ns;
-        uint64_t stolen_ns; /* of ran_ns the kernel does not count: others had the CPU that it runs on */
-        uint64_t late_ns;   /* since the last look: what samples stood for beyond their periods */
+        uint64_t
+                stolen_ns; /* of ran_ns the kernel does not count: others had the CPU that it runs on */
+        uint64_t late_ns; /* since the last look: what samples stood for beyond their periods */
 };
 
 struct tick_thread {

@@ -107,7 +107,8 @@ static void take_clock_sample(struct ticker *t, struct tick_thread *thread) {
         walk(t, thread, &tick.path);
         tick_run_sample(thread, tick.weight_ns);
         if (t->events.sees_kernel && !t->wide_since_ns && !t->stats.n_lost)
-                late_ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus, time_ns);
+                late_ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus,
+                                             time_ns);
         tick.weight_ns += late_ns;
         t->stats.late_ns += late_ns;
         tell(t, &tick);

@@ -25,7 +25,12 @@ static const char *const begins[] = {"+1000", "+10f0", "+1x"};
 
 static const char *const files[] = {"", "/src/cart.cc", "/src/net.cc", "walk.c"};
 
-enum { N_FUNCTIONS = sizeof(functions) / sizeof(functions[0]), N_FILES = 4, N_MODULES = 3, N_BEGINS = 3 };
+enum {
+        N_FUNCTIONS = sizeof(functions) / sizeof(functions[0]),
+        N_FILES = 4,
+        N_MODULES = 3,
+        N_BEGINS = 3
+};
 
 static void name_location(struct fabric *f, uint32_t location) {
         unsigned n = fabric_draw(f, 6) == 0 ? 0 : 1 + (unsigned)fabric_draw(f, 3);
