@@ -105,7 +105,7 @@ int kept_leaks_open(struct kept_leaks *l, struct query *q, const char *path, uin
         if (!query_n_graphs(q) && query_is_imported(q))
                 return err_set(
                         reterr, -ENOENT,
-                        "'%s' was made by another tool, and says nothing of what points to what: record the program with 'silt run --leaks', or import a log of memcheck",
+                        "'%s' was made by another tool, and has no reference graph: record the program with 'silt run --leaks', or import a log of memcheck",
                         path);
         r = kept_graph_open(&l->graph, q, process, &why);
         if (r < 0)

@@ -139,7 +139,7 @@ static void take_graph(struct loop *l) {
         else if (l->ui.is_frozen)
                 ui_say(&l->ui, "A graph was taken: f goes on and shows it.");
         else
-                ui_say(&l->ui, "A graph was taken: the program stood still for %s.",
+                ui_say(&l->ui, "A graph was taken: it stopped the program for %s.",
                        unit_duration(&pause, pause_ns));
 }
 

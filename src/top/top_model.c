@@ -649,7 +649,7 @@ static void add_way_to_graph(const struct model *m, bool has_key, struct str *to
                 str_add(to, ": record it with 'silt run --graph-every 1m', and they are known.");
         else if (has_key)
                 str_add(to,
-                        ". Press r to take one now: the program stands still while its memory is copied.");
+                        ". Press r to take one now: the program stops while its memory is copied.");
         else
                 str_addf(to, ": 'silt snapshot --graph %u' takes one now.",
                          query_view(m->q)->processes[process].start.pid);

@@ -474,7 +474,7 @@ def test_tasks(t):
             s.press("a", r"its tasks are unknown(.|\n)*Press\s+r to take one(.|\n)*ALIVE  FINISHED +BYTES TASKS BY TYPE")
             s.press("r", rf"^At \S+ m?s: {said}(.|\n)* - +{n_kept:,} .* tasks::kept  tasks\.rs:\d+  kept by a JoinSet(.|\n)* +200 +- .* tasks::waits  tasks\.rs:\d+\n"
                             rf"(.|\n)*\n{n_kept:,} tasks::kept, spawned at tasks\.rs:\d+ by .*; kept by a\nJoinSet; the oldest was .* then\."
-                            r"\nA graph was taken: the program stood still for \d.*\nqQuit \?Help aBack rTake a graph")
+                            r"\nA graph was taken: it stopped the program for \d.*\nqQuit \?Help aBack rTake a graph")
             for height, width, heads in ((20, 60, "BYTES TASKS BY"), (60, 200, "RUNNING     READY    OLDEST TASKS BY"), (8, 30, "ALIVE TASKS BY")):
                 s.resize(height, width)
                 lines = s.wait_shown(rf"(?s)\AAt .*{heads}.*tasks::kept.*\nqQuit[^\n]*\Z")
