@@ -229,7 +229,8 @@ def test_mini_debug_information(t):
        "--keep-symbol=shapes_outer", p.file("all"), p.file("mini"))
     sh("xz", "-f", p.file("mini"))
     sh("strip", p.path)
-    assert [f for frames in p.probe()[0].values() for f in frames] == [p.nameless("shapes_outer"), p.nameless("shapes_hidden")]
+    frames = p.probe()[0]
+    assert frames == {p.outer: [p.nameless("shapes_outer")], p.hidden: [p.nameless("shapes_hidden")]}, (frames, p.begins)
     sh("objcopy", "--add-section", ".gnu_debugdata=" + p.file("mini.xz"), p.path)
     p.expect_table(word="-g")
 
