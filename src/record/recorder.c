@@ -135,11 +135,14 @@ static int recorder_back_chunks(void *ctx, uint32_t n_chunks) {
 /* ---- the end ----------------------------------------------------------------------------------- */
 
 static void recorder_end_with_status(struct recorder *r, struct image *one, int wait_status) {
-        bool is_oom;
+        bool is_oom, is_counted;
 
         if (WIFSIGNALED(wait_status)) {
-                is_oom = WTERMSIG(wait_status) == SIGKILL &&
-                         oom_watch_take(&r->oom, memory_roots()->proc);
+                is_oom = false;
+                if (WTERMSIG(wait_status) == SIGKILL) {
+                        is_counted = oom_watch_take(&r->oom, memory_roots()->proc);
+                        is_oom = rooms_heard_of(r, one->pid) || is_counted;
+                }
                 if (is_oom && !one->is_ending)
                         rooms_take_kill(r, one);
                 if (is_oom && one->pid == r->config->target)

@@ -265,6 +265,24 @@ static bool is_own_group(const struct rooms *rooms, const struct kernel_line *re
         return false;
 }
 
+/* A group whose members were never looked at. What is in it now is what the kill left: it had its peak. */
+static void add_full_group(struct recorder *r, const char *path) {
+        static const enum room_figure contents[] = {ROOM_SWAP, ROOM_ANON, ROOM_FILE, ROOM_SHMEM,
+                                                    ROOM_KERNEL};
+        char text[KERNEL_PATH_BYTES * 2 + 32];
+        struct memory_room now;
+        struct memory_group g;
+
+        snprintf(text, sizeof(text), "0:memory:%s\n0::%s\n", path, path);
+        if (!memory_group_parse(text, memory_roots()->cgroup, &g) || strcmp(g.path, path) != 0 ||
+            !memory_room_read(&g, &now) || now.of[ROOM_LIMIT] == ROOM_UNKNOWN)
+                return;
+        now.of[ROOM_USAGE] = MIN(now.of[ROOM_PEAK], now.of[ROOM_LIMIT]);
+        for (size_t i = 0; i < ARRAY_SIZE(contents); i++)
+                now.of[contents[i]] = ROOM_UNKNOWN;
+        add_group(&r->rooms, &g, &now);
+}
+
 /* Of a process that is recorded; or of another one, whose memory was in a group of theirs that was full. */
 static void take_line(struct recorder *r, const char *line) {
         struct rooms *rooms = &r->rooms;
@@ -284,7 +302,10 @@ static void take_line(struct recorder *r, const char *line) {
                 if (has_reason)
                         put_line(r, rooms->reason);
                 put_line(r, line);
-                rooms->n_told += is_ours;
+                if (is_ours)
+                        rooms->told[rooms->n_told++ % ROOMS_MAX_TOLD] = l.pid;
+                if (is_ours && has_reason && reason.is_group && !is_own_group(rooms, &reason))
+                        add_full_group(r, reason.full_group);
         }
         rooms->reason[0] = 0;
 }
@@ -294,6 +315,16 @@ static void hear_kernel(struct recorder *r) {
 
         for (int i = 0; i < ROOMS_MAX_LINES && kernel_log_next(&r->rooms.log, line); i++)
                 take_line(r, line);
+}
+
+bool rooms_heard_of(struct recorder *r, pid_t pid) {
+        const struct rooms *rooms = &r->rooms;
+
+        hear_kernel(r);
+        for (size_t i = 0; i < MIN(rooms->n_told, (size_t)ROOMS_MAX_TOLD); i++)
+                if (rooms->told[i] == (uint32_t)pid)
+                        return true;
+        return false;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------- */

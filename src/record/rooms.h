@@ -9,7 +9,7 @@
 struct image;
 struct recorder;
 
-enum { ROOMS_MAX = 8, ROOMS_MAX_KERNEL_NOTES = 64 };
+enum { ROOMS_MAX = 8, ROOMS_MAX_KERNEL_NOTES = 64, ROOMS_MAX_TOLD = 16 };
 
 struct rooms_one {
         struct memory_group group; /* version 0: the machine */
@@ -33,6 +33,7 @@ struct rooms {
                 [KERNEL_LOG_LINE_BYTES]; /* the kernel's line before that which names the victim */
         size_t n_kernel_notes;
         size_t n_kills, n_told; /* of recorded processes; of them, those whose line was read */
+        uint32_t told[ROOMS_MAX_TOLD]; /* their pids, the last ones */
 };
 
 void rooms_begin(struct recorder *r);
@@ -40,6 +41,8 @@ void rooms_begin(struct recorder *r);
 void rooms_follow(struct recorder *r, pid_t pid);
 /* With samples of the processes' memory. True: what is left changes, so the next should come soon, whatever the programs do. */
 bool rooms_sample(struct recorder *r, uint64_t now_ns);
+/* The kernel's log says that it killed this process. It knows of groups that a process was in so shortly that nobody looked. */
+bool rooms_heard_of(struct recorder *r, pid_t pid);
 /* The kernel has killed it. */
 void rooms_take_kill(struct recorder *r, const struct image *one);
 /* The last lines of the kernel; waits for one that is certain to come, 50 ms at most. */

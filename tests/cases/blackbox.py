@@ -255,8 +255,8 @@ class Played:
     """A system with a memory cgroup of version 2, /job, inside of another, in files: silt reads them instead of the kernel's. A thread keeps them as the
     kernel would, and kills at the limit."""
 
-    def __init__(self, t, limit, high="max", outer="max", inside=False):
-        self.dir, self.limit, self.inside = t.path("system"), limit, inside
+    def __init__(self, t, limit, high="max", outer="max", inside=False, group="/outer/job"):
+        self.dir, self.limit, self.inside, self.group = t.path("system"), limit, inside, group
         shutil.rmtree(self.dir, ignore_errors=True)
         for folder in ("proc/pressure", "cgroup/outer/job"):
             os.makedirs(os.path.join(self.dir, folder))
@@ -344,7 +344,7 @@ class Played:
         return None
 
     def record(self, t, argv, options=()):
-        script = f'mkdir {self.dir}/proc/$$; echo "0::/outer/job" >{self.dir}/proc/$$/cgroup; exec "$@"'
+        script = f'mkdir {self.dir}/proc/$$; echo "0::{self.group}" >{self.dir}/proc/$$/cgroup; exec "$@"'
         player = threading.Thread(target=self.play)
         player.start()
         try:
@@ -377,6 +377,13 @@ def test_version_2(t):
         told.append(check_complete(p))
         assert (p["limit"]["recorder_bytes"] > 0) == ("silt's recorder ran in the same group" in p["text"]) == inside, p
     t.notes.append(f"{n_runs} kills, {n_inside} with silt inside the group, each with a complete post-mortem; {counted(told)}")
+
+
+def test_version_2_unseen(t):
+    """Nobody looked while it was in its group: the kernel's line says whom it killed, and which group was full."""
+    p = played_kill(t, program(t, "list", 500), ["--leaks"], group="/")
+    check_blocks(p, LIMIT)
+    check_complete(p)
 
 
 def test_version_2_with_holders(t):
