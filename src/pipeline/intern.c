@@ -332,11 +332,14 @@ uint32_t intern_push_at(struct intern *in, uint32_t parent, uint32_t module, uin
         return intern_stack(in, parent, intern_location(in, module, offset));
 }
 
+uint32_t intern_locate_at(struct intern *in, uint32_t module, uint64_t address) {
+        return module >> 16 || address >> 48 ? PIPELINE_NO_LOCATION
+                                             : intern_location(in, module, address);
+}
+
 uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address) {
         const struct intern_mapping *m = space_find_module(s, address);
 
-        if (!m || m->module == MODULE_HIDDEN || (address - m->bias) >> 48 != 0 ||
-            m->module >> 16 != 0)
-                return PIPELINE_NO_LOCATION;
-        return intern_location(in, m->module, address - m->bias);
+        return m && m->module != MODULE_HIDDEN ? intern_locate_at(in, m->module, address - m->bias)
+                                               : PIPELINE_NO_LOCATION;
 }

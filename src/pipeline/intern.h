@@ -82,3 +82,5 @@ uint32_t intern_push_at(struct intern *in, uint32_t parent, uint32_t module, uin
 
 /* The location of an address in a module, one behind what is meant; PIPELINE_NO_LOCATION: it is in none, or in silt's own. */
 uint32_t intern_locate(struct intern *in, const struct intern_space *s, uint64_t address);
+/* The same of an address in a file that intern_add_file knows. */
+uint32_t intern_locate_at(struct intern *in, uint32_t module, uint64_t address);

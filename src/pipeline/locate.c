@@ -23,6 +23,10 @@ uint32_t pipeline_locate(struct pipeline *p, const struct intern_space *s, uint6
         return intern_locate(&p->intern, s, address + 1);
 }
 
+uint32_t pipeline_locate_at(struct pipeline *p, uint32_t module, uint64_t address) {
+        return intern_locate_at(&p->intern, module, address + 1);
+}
+
 uint32_t pipeline_add_file(struct pipeline *p, const struct trace_module *m) {
         return intern_add_file(&p->intern, m);
 }

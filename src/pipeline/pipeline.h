@@ -182,6 +182,8 @@ void pipeline_unref_space(struct intern_space *s); /* NULL ok */
 /* The trace's location of an address there, of code or of a variable; PIPELINE_NO_LOCATION: it is in no module. */
 #define PIPELINE_NO_LOCATION UINT32_MAX
 uint32_t pipeline_locate(struct pipeline *p, const struct intern_space *s, uint64_t address);
+/* The same of an address in a file that pipeline_add_file knows. */
+uint32_t pipeline_locate_at(struct pipeline *p, uint32_t module, uint64_t address);
 
 /* Call paths that no event has: a module by its path and build-id, and a stack with one more frame, at an offset of that module
  * (UINT32_MAX: in none, offset is the address). The same as events have, where they meet. */

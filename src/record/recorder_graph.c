@@ -21,6 +21,7 @@
 #include "reach/process_graph.h"
 #include "reach/process_image.h"
 #include "record/images.h"
+#include "record/mapped_files.h"
 #include "record/recorder_ticks.h"
 #include "trace/recorder_end.h"
 #include "trace/writer.h"
@@ -80,14 +81,33 @@ static int by_place(const void *a, const void *b) {
         return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static uint32_t add_module(void *pipeline, const struct trace_module *m) {
+        return pipeline_add_file(pipeline, m);
+}
+
+/* By what events told of modules; what no call path has led through, by what was mapped. */
+static uint32_t locate(struct recorder_graph *g, struct mapped_files *files, uint64_t address) {
+        struct pipeline *p = g->recorder->pipeline;
+        uint32_t location = pipeline_locate(p, g->space, address);
+        const struct mapped_file *file;
+
+        if (location != PIPELINE_NO_LOCATION)
+                return location;
+        file = mapped_files_at(files, &g->before, address);
+        return file ? pipeline_locate_at(p, file->module, address - file->bias)
+                    : PIPELINE_NO_LOCATION;
+}
+
 /* In the recorder's own thread: locations are the pipeline's. */
 static void put_places(struct recorder_graph *g) {
         VEC(struct heap_place) places = {0};
-        struct pipeline *p = g->recorder->pipeline;
+        struct mapped_files files = {.pid = g->frozen.pid,
+                                     .add_module = add_module,
+                                     .ctx = g->recorder->pipeline};
 
         for (size_t i = 0; i < g->variables.n; i++) {
                 uint64_t address = g->variables.items[i];
-                uint32_t location = pipeline_locate(p, g->space, address);
+                uint32_t location = locate(g, &files, address);
 
                 if (location != PIPELINE_NO_LOCATION)
                         vec_push(&places, (struct heap_place){.address = address,
@@ -96,8 +116,7 @@ static void put_places(struct recorder_graph *g) {
         }
         for (size_t i = 0; i < g->frames.n; i++) {
                 const struct frozen_frame *f = &g->frames.items[i];
-                uint32_t location =
-                        f->pc ? pipeline_locate(p, g->space, f->pc) : PIPELINE_NO_LOCATION;
+                uint32_t location = f->pc ? locate(g, &files, f->pc) : PIPELINE_NO_LOCATION;
 
                 vec_push(&places,
                          (struct heap_place){.address = f->address,
@@ -107,14 +126,14 @@ static void put_places(struct recorder_graph *g) {
                                              .kind = f->is_end ? PLACE_STACK_END : PLACE_FRAME});
         }
         for (size_t i = 0; i < g->functions.n; i++) {
-                /* locations of code are those behind a call */
-                uint32_t location = pipeline_locate(p, g->space, g->functions.items[i] + 1);
+                uint32_t location = locate(g, &files, g->functions.items[i]);
 
                 if (location != PIPELINE_NO_LOCATION)
                         vec_push(&places, (struct heap_place){.address = g->functions.items[i],
                                                               .location = location,
                                                               .kind = PLACE_FUNCTION});
         }
+        mapped_files_done(&files);
         if (places.n)
                 qsort(places.items, places.n, sizeof(places.items[0]), by_place);
         heap_graph_encode_places(places.items, (uint32_t)places.n, &g->bytes);

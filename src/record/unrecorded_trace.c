@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unrecorded_trace.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,79 +8,38 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/macros.h"
-#include "patch/maps.h"
 #include "reach/heap_functions.h"
-#include "record/elf_id.h"
+#include "record/mapped_files.h"
 #include "record/proc.h"
 #include "record/program_check.h"
 #include "record/unrecorded_threads.h"
-#include "symbol/code_file.h"
 #include "trace/limit.h"
 #include "trace/writer.h"
 
-enum { MAX_VARIABLES = 32768, PAGE_BYTES = 4096, MAX_HEADERS = 64 };
+enum { MAX_VARIABLES = 32768, PAGE_BYTES = 4096 };
 
-/* A file of the process, as the trace has it. */
-struct known_module {
-        const char *path; /* the graph's or the mappings' */
-        uint64_t base, bias;
-        uint32_t module;
-};
-
-struct module_list {
-        VEC(struct known_module) list;
-        pid_t pid;
-        struct trace_writer *w;
-};
-
-/* How far the addresses of a file are from where it is mapped: its first segment says where it wants to be. */
-static uint64_t bias_of(const char *path, uint64_t base) {
-        _cleanup_close_ int fd = fs_open(path, O_RDONLY, 0);
-        Elf64_Ehdr head;
-        Elf64_Phdr segment;
-
-        if (fd < 0 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
-                return base;
-        for (unsigned i = 0; i < head.e_phnum && i < MAX_HEADERS; i++) {
-                off_t at = (off_t)(head.e_phoff + i * sizeof(segment));
-
-                if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
-                        break;
-                if (segment.p_type == PT_LOAD)
-                        return base - (segment.p_vaddr - segment.p_offset);
-        }
-        return base;
+static uint32_t add_module(void *w, const struct trace_module *m) {
+        return trace_add_module(w, m);
 }
 
-/* Where a word of the process is, as the trace tells it. */
-static uint32_t locate(struct module_list *modules, const char *path, uint64_t base,
-                       uint64_t address) {
-        struct known_module *m = NULL;
+/* Where a word of the process is, as the trace tells it: one behind what is meant, as return addresses are. */
+static uint32_t locate(struct trace_writer *w, const struct mapped_file *file, uint64_t address) {
+        return trace_add_location(w, &(struct trace_location){.module = file->module,
+                                                              .offset = address + 1 - file->bias});
+}
 
-        for (size_t i = 0; i < modules->list.n && !m; i++)
-                if (modules->list.items[i].base == base &&
-                    strcmp(modules->list.items[i].path, path) == 0)
-                        m = &modules->list.items[i];
-        if (!m) {
-                struct trace_module one = {.path = path};
-                char file[4200];
-
-                code_file_locate(modules->pid, path, file, sizeof(file));
-                one.build_id_len = elf_id_read(file, one.build_id);
-                vec_push(&modules->list, (struct known_module){path, base, bias_of(file, base),
-                                                               trace_add_module(modules->w, &one)});
-                m = &modules->list.items[modules->list.n - 1];
-        }
-        /* one behind what is meant, as return addresses are */
-        return trace_add_location(modules->w,
-                                  &(struct trace_location){.module = m->module,
-                                                           .offset = address + 1 - m->bias});
+static void add_place(struct trace_writer *w, const struct mapped_file *file, uint64_t address,
+                      uint32_t kind, struct heap_graph *h) {
+        if (file)
+                h->places[h->n_places++] = (struct heap_place){.address = address,
+                                                               .location = locate(w, file, address),
+                                                               .kind = kind};
 }
 
 /* Words of variables, so that they get names; of very many, some. */
-static void add_variables(struct module_list *modules, struct heap_graph *h) {
+static void add_variables(struct trace_writer *w, struct mapped_files *files,
+                          struct heap_graph *h) {
         uint32_t n = 0, step;
 
         for (uint32_t i = 0; i < h->graph.n_roots; i++)
@@ -93,36 +51,8 @@ static void add_variables(struct module_list *modules, struct heap_graph *h) {
                 const struct heap_owner *o = &h->owners[r->owner];
 
                 if (r->kind == ROOT_DATA && n++ % step == 0)
-                        h->places[h->n_places++] =
-                                (struct heap_place){.address = r->begin,
-                                                    .location = locate(modules, o->name, o->base,
-                                                                       r->begin),
-                                                    .kind = PLACE_VARIABLE};
-        }
-}
-
-/* The same of functions, in the files that are mapped now. */
-static void add_functions(struct module_list *modules, const struct maps *maps,
-                          const heap_function_list *functions, struct heap_graph *h) {
-        size_t k = 0;
-
-        for (size_t i = 0; i < functions->n; i++) {
-                uint64_t address = functions->items[i];
-                const struct mapping *m, *first;
-
-                while (k < maps->list.n && maps->list.items[k].end <= address)
-                        k++;
-                if (k == maps->list.n)
-                        return;
-                m = first = &maps->list.items[k];
-                if (m->begin > address || m->path[0] != '/')
-                        continue;
-                while (first > maps->list.items && strcmp(first[-1].path, m->path) == 0)
-                        first--;
-                h->places[h->n_places++] = (struct heap_place){
-                        .address = address,
-                        .location = locate(modules, m->path, first->begin - first->offset, address),
-                        .kind = PLACE_FUNCTION};
+                        add_place(w, mapped_files_get(files, o->name, o->base), r->begin,
+                                  PLACE_VARIABLE, h);
         }
 }
 
@@ -133,7 +63,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 static void add_places(struct trace_writer *w, pid_t pid, struct heap_graph *h) {
-        struct module_list modules = {.pid = pid, .w = w};
+        struct mapped_files files = {.pid = pid, .add_module = add_module, .ctx = w};
         heap_function_list functions = {0};
         struct err unsaid = {0};
         struct maps maps = {0};
@@ -141,15 +71,17 @@ static void add_places(struct trace_writer *w, pid_t pid, struct heap_graph *h) 
         heap_functions_find(h, &functions);
         h->places = calloc(h->graph.n_roots + functions.n + 1, sizeof(*h->places));
         if (h->places) {
-                add_variables(&modules, h);
-                if (maps_read(&maps, pid, &unsaid) >= 0)
-                        add_functions(&modules, &maps, &functions, h);
+                add_variables(w, &files, h);
+                if (maps_read(&maps, pid, &unsaid) >= 0) /* in the files that are mapped now */
+                        for (size_t i = 0; i < functions.n; i++)
+                                add_place(w, mapped_files_at(&files, &maps, functions.items[i]),
+                                          functions.items[i], PLACE_FUNCTION, h);
                 if (h->n_places)
                         qsort(h->places, h->n_places, sizeof(h->places[0]), by_place);
         }
+        mapped_files_done(&files);
         maps_done(&maps);
         vec_free(&functions);
-        vec_free(&modules.list);
 }
 
 static int write_graph(struct trace_writer *w, struct heap_graph *h, uint32_t process,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Coroutines whose states are known: coroutine_frames SUSPENDED ENDED. At its end all are there.
+// Coroutines whose states are known: coroutine_frames SUSPENDED ENDED [wait]. At its end all are there; with wait it says so, and ends
+// when its input does.
 #include <coroutine>
 #include <cstdlib>
+#include <unistd.h>
 #include <vector>
 
 struct Job {
@@ -49,12 +51,15 @@ void callback() {
 }
 } // namespace app
 
-int main(int, char **argv) {
+int main(int n_args, char **argv) {
         for (int i = 0; i < std::atoi(argv[1]); i++)
                 kept.push_back(app::session(i)); // sessions
         for (int i = 0; i < std::atoi(argv[2]); i++)
                 kept.push_back(app::request(i)); // requests
         for (int i = 0; i < 100; i++)
                 others.push_back(new Callbacks{i % 2 ? app::callback : nullptr, app::callback});
+        char c;
+        if (n_args > 3 && write(1, "ready\n", 6) == 6)
+                while (read(0, &c, 1) > 0) {}
         std::_Exit(sum < 0);
 }

@@ -4,6 +4,7 @@
 import os
 import shutil
 
+from attach._target import Attached, Target
 from harness.answer import parse
 from harness.cases import skip
 from harness.process import run
@@ -16,14 +17,19 @@ def line_of(mark):
         return 1 + next(i for i, text in enumerate(f) if text.rstrip().endswith("// " + mark))
 
 
-def check(t, compiler, level):
+def build(t, compiler, level):
     if not shutil.which(compiler):
         skip(f"there is no {compiler}")
-    program, trace = t.path(f"{compiler}{level}"), t.path(f"{compiler}{level}.silt")
+    program = t.path(f"{compiler}{level}")
     r = run([compiler, "-std=c++20", "-g", level, SOURCE, "-o", program])
     if r.code != 0 and "coroutine" in r.errors:
         skip(f"{compiler} knows no coroutines")
     assert r.code == 0, r.errors
+    return program
+
+
+def check(t, compiler, level):
+    program, trace = build(t, compiler, level), t.path(f"{compiler}{level}.silt")
     n_suspended, n_ended = t.chance.randint(20, 300), t.chance.randint(300, 900)
     r = t.silt.record(trace, [program, str(n_suspended), str(n_ended)], ["-f", "--leaks"])
     assert r.code == 0, r.errors
@@ -53,3 +59,22 @@ def test_gcc(t):
 def test_clang(t):
     check(t, "clang++", "-O0")
     check(t, "clang++", "-O2")
+
+
+def test_a_program_that_allocates_no_more(t):
+    """Attached to, it sends not one event, and no call path has led through its modules."""
+    with Target(t, [build(t, "g++", "-O2"), "40", "60", "wait"]) as target:
+        silt = Attached(t, target.pid).await_recording()
+        r = t.silt.command("snapshot", silt.trace, "--graph")
+        assert r.code == 0, r.errors
+        assert silt.end() == 0, silt.said
+        assert silt.totals()["allocations"] == 0, silt.totals()
+    r = t.silt.command("tasks", silt.trace, "--json")
+    assert r.code == 0, r.errors
+    answer = parse(r.text)
+    assert (answer["waiting"], answer["finished"], answer["nameless_blocks"]) == (40, 60, 0), answer
+    assert sorted(g["runs"] for g in answer["groups"]) == ["app::request", "app::session"], answer["groups"]
+    r = t.silt.command("holders", silt.trace, "--json")
+    assert r.code == 0, r.errors
+    names = [g["name"] for g in parse(r.text)["holders"] if "name" in g]
+    assert "static kept" in names and "static others" in names, names
