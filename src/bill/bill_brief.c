@@ -53,7 +53,8 @@ bool bill_brief_read(struct bill_brief *b, struct query *q, struct names *names,
                 b->time_ns = newest.time_ns;
                 b->resident_bytes = bill.resident_bytes;
                 b->block_bytes = (uint64_t)MAX(bill.parts[BILL_LIVE].bytes, (int64_t)0);
-                bill_add_largest(&bill, &keys.frames, utf8, &b->largest);
+                b->own_bytes = (uint64_t)MAX(bill.parts[BILL_RUNTIME].bytes, (int64_t)0);
+                b->largest_bytes = bill_add_largest(&bill, &keys.frames, utf8, &b->largest);
         }
         bill_done(&bill);
         bill_keys_done(&keys);

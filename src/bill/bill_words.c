@@ -179,8 +179,8 @@ static void add_largest_file(const struct bill *b, struct str *to) {
         add_named(name, most, to);
 }
 
-void bill_add_largest(const struct bill *b, const struct frame_names *n, bool utf8,
-                      struct str *to) {
+uint64_t bill_add_largest(const struct bill *b, const struct frame_names *n, bool utf8,
+                          struct str *to) {
         enum topic topic = largest_topic(b);
         const struct bill_line *shared = first_line(b, BILL_SHARED);
         struct unit_text t, u;
@@ -208,6 +208,7 @@ void bill_add_largest(const struct bill *b, const struct frame_names *n, bool ut
         case TOPIC_REST:
         case TOPIC_N: str_addf(to, "%s are not accounted for", bytes); break;
         }
+        return topic_bytes(b, topic);
 }
 
 /* ---- what to do ------------------------------------------------------------------------------ */

@@ -27,4 +27,5 @@ void bill_add_sentence(const struct bill *b, const struct frame_names *n,
                        const struct bill_options *o, bool utf8, struct str *to);
 
 /* The same in brief, for the middle of a sentence: "235 MiB were mapped by the program itself, nearly all through ggc_internal_alloc". */
-void bill_add_largest(const struct bill *b, const struct frame_names *n, bool utf8, struct str *to);
+uint64_t bill_add_largest(const struct bill *b, const struct frame_names *n, bool utf8,
+                          struct str *to);

@@ -13,10 +13,12 @@
 
 #define TIMELINE_NS 600000000000ull /* at most so far back */
 #define SILENCE_NS 10000000000ull   /* a recorder that writes nothing for so long cannot */
+#define SAME_MOMENT_NS 1000000000ull
 
 enum {
         MAX_RESIDENT = 64, /* processes whose resident memory is looked up */
         MAX_TITLE_CELLS = 40,
+        SAME_PART = 256, /* resident sums that differ by less than this part are the same */
 };
 
 enum query_metric model_metric(enum model_sort sort) {
@@ -566,13 +568,28 @@ static const char *held_word(const struct model *m) {
                                           : " is no longer recorded; when last seen it held ";
 }
 
-/* " has 201.9 MiB resident, of which 185.0 MiB were mapped by the program itself; its blocks hold " */
-static void add_resident(const struct model *m, struct str *to) {
-        bool is_many = is_of_many(m);
-        struct unit_text t;
+/* The parts are of the sum beside the sentence, which is without silt's buffers: it is the same, as far as one can tell. */
+static bool are_parts_of_now(const struct model *m) {
+        uint64_t now = m->now.rss_bytes, then = m->brief.resident_bytes, slack = now / SAME_PART;
 
-        str_addf(to, " %s %s resident, of which %s; %s blocks hold ", is_many ? "have" : "has",
-                 unit_bytes(&t, m->brief.resident_bytes), m->brief.largest.bytes,
+        return now <= then + slack && now + m->brief.own_bytes + slack >= then &&
+               m->brief.largest_bytes <= now;
+}
+
+/* " has 201.9 MiB resident, of which 185.0 MiB were mapped by the program itself; its blocks hold ". Parts are looked at more seldom than the
+ * sum: where they are not of now, their own sum is told, and when it was. Of several processes it is always told: what they share is
+ * counted once in it. */
+static void add_resident(const struct model *m, struct str *to) {
+        uint64_t age_ns = m->now.time_ns - MIN(m->brief.time_ns, m->now.time_ns);
+        bool is_old = age_ns >= SAME_MOMENT_NS, is_many = is_of_many(m),
+             has_sum = m->now.has_rss && !is_many, is_now = has_sum ? are_parts_of_now(m) : !is_old;
+        struct unit_text sum, age;
+
+        unit_bytes(&sum, is_now && has_sum ? m->now.rss_bytes : m->brief.resident_bytes);
+        str_addf(to, " %s %s resident", !is_now ? "had" : is_many ? "have" : "has", sum.s);
+        if (!is_now)
+                str_addf(to, " %s ago", is_old ? unit_duration(&age, age_ns) : "a moment");
+        str_addf(to, ", of which %s; %s blocks hold ", m->brief.largest.bytes,
                  is_many ? "their" : "its");
 }
 

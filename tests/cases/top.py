@@ -342,6 +342,8 @@ def test_memory_that_is_not_blocks(t):
     told = r"mapper \(pid \d+\) has 6\d\.\d MiB resident, of which 64\.\d MiB were mapped by the program itself.* grow_pool; its blocks hold "
     while not re.match(told, text := " ".join(t.silt.command("top", "--batch", "--frames", "1", trace).text.split())):
         give_up(end, text)
+    sentence, figures = re.match(told, text).group(), re.search(r"resident (\S+ MiB) allocates", text)[1]
+    assert f"has {figures} resident" in sentence, text  # of one moment
     with screen(t, trace, width=200) as s:
         s.wait_shown(r"steady; it allocates [\d,]+ times a second, \d+ % of it in\s+often_called")
         lines = s.press("/seldom\r", r"Only through 'seldom'")
@@ -359,6 +361,27 @@ def test_memory_that_is_not_blocks(t):
     assert frame["of"] == "mappings" and frame["top"], frame
     assert {r["function"]: r["live_bytes"] for r in frame["top"] if r["live_bytes"]} == {
         g["function"]: g["self"]["end_live_bytes"] for g in mapped if g["self"]["end_live_bytes"]}, (frame["top"], mapped)
+
+
+def test_parts_of_another_moment(t):
+    """They are looked at more seldom than what is resident in all: then the sentence says of when they are."""
+    text = MAPPER.replace("while (poll(&p, 1, 1) == 0) {", "while (poll(&p, 1, 20) == 0) {\n                grow_pool();")
+    path = t.path("climber")
+    with open(path + ".c", "w") as f:
+        f.write(text.replace("64 << 20", "3 << 20"))
+    r = run(["gcc", "-g", "-O1", "-fno-builtin", path + ".c", "-o", path])
+    assert r.code == 0, r.errors
+    trace, end = t.path("t.silt"), time.monotonic() + PATIENCE_S
+    recording = subprocess.Popen(t.silt.run_argv(trace, [path]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    told = r"climber \(pid \d+\) had (\S+ [KMG]iB) resident (a moment|\S+ m?s) ago, of which .* mapped by the program itself"
+    while not (had := re.match(told, text := " ".join(t.silt.command("top", "--batch", "--frames", "1", trace).text.split()))):
+        now = re.match(r"climber \(pid \d+\) has (\S+ [KMG]iB) resident, of which", text)
+        assert not now or f"resident {now[1]} allocates" in text, text
+        give_up(end, text)
+    assert f"resident {had[1]} allocates" not in text, text
+    recording.stdin.close()
+    assert recording.wait(PATIENCE_S) == 0
 
 
 # Touches 32 MiB and forks: both processes have the same pages. Ends when its input does.
