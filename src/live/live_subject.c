@@ -17,7 +17,6 @@
 #include "query/query.h"
 #include "record/proc.h"
 #include "record/recorder_search.h"
-#include "record/snapshot_client.h"
 
 enum {
         /* A process is entered in milliseconds; one whose threads all stand still in the kernel, later. */
@@ -262,34 +261,4 @@ pid_t live_subject_pid(const struct live_subject *s) {
 
 bool live_subject_is_attached(const struct live_subject *s) {
         return s->file.folder[0];
-}
-
-int live_subject_take_graph(const struct live_subject *s, uint32_t pid, uint64_t *ret_pause_ns,
-                            struct err *reterr) {
-        struct snapshot_answer *a = malloc(sizeof(*a));
-        char number[16];
-        int r;
-
-        if (!a)
-                abort();
-        snprintf(number, sizeof(number), "%u", pid);
-        r = snapshot_client_take(pid ? number : s->path, NULL, true, a, reterr);
-        if (r >= 0)
-                *ret_pause_ns = a->pause_ns;
-        free(a);
-        return r;
-}
-
-int live_subject_mark(const struct live_subject *s, char ret_name[LIVE_SUBJECT_MARK_BYTES],
-                      struct err *reterr) {
-        struct snapshot_answer *a = malloc(sizeof(*a));
-        int r;
-
-        if (!a)
-                abort();
-        r = snapshot_client_take(s->path, NULL, false, a, reterr);
-        if (r >= 0)
-                snprintf(ret_name, LIVE_SUBJECT_MARK_BYTES, "%s", a->name);
-        free(a);
-        return r;
 }

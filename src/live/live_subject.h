@@ -46,13 +46,3 @@ void live_subject_leave(struct live_subject *s);
 /* Leaves the process, and gives the trace a name in the working directory, which *ret_path is. For the end:
  * the trace that was followed is not there any more. */
 int live_subject_keep(struct live_subject *s, char *ret_path, size_t cap, struct err *reterr);
-
-/* Has the recorder take a graph of a process, which stands still for so long (docs/holders.md). pid 0: of the one the
- * recording began with. Waits for the recorder. */
-int live_subject_take_graph(const struct live_subject *s, uint32_t pid, uint64_t *ret_pause_ns,
-                            struct err *reterr);
-
-/* Has the recorder mark this moment (docs/snapshots.md); its name. Waits for the recorder. */
-enum { LIVE_SUBJECT_MARK_BYTES = 128 };
-int live_subject_mark(const struct live_subject *s, char ret_name[LIVE_SUBJECT_MARK_BYTES],
-                      struct err *reterr);

@@ -12,8 +12,8 @@
 #include "record/proc.h"
 #include "record/recorder_search.h"
 
-/* A recorder that is behind answers late; one that is stopped, never. */
-enum { ASKER_PATIENCE_S = 20 };
+/* A recorder that is behind answers late, and a graph of much memory takes long; one that is stopped answers never. */
+enum { ASKER_PATIENCE_S = 20, GRAPH_PATIENCE_S = 600 };
 
 static int connect_to(const char *path) {
         struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -44,6 +44,7 @@ static int refuse_silence(const struct recorder_found *f, const char *who, int w
 
 static int ask(const struct recorder_found *f, const char *who, const struct snapshot_request *q,
                struct snapshot_answer *ret, struct err *reterr) {
+        unsigned n_waits = q->kind == SNAPSHOT_TAKE_GRAPH ? GRAPH_PATIENCE_S / ASKER_PATIENCE_S : 1;
         _cleanup_close_ int fd = connect_to(f->socket);
         ssize_t n;
 
@@ -56,7 +57,8 @@ static int ask(const struct recorder_found *f, const char *who, const struct sna
                 return refuse_silence(f, who, -errno, reterr);
         do
                 n = recv(fd, ret, sizeof(*ret), 0);
-        while (n < 0 && errno == EINTR);
+        while (n < 0 &&
+               (errno == EINTR || (errno == EAGAIN && !proc_is_stopped(f->recorder) && --n_waits)));
         if (n <= 0)
                 return refuse_silence(f, who, n < 0 ? -errno : -EPIPE, reterr);
         if (n != (ssize_t)sizeof(*ret) || ret->magic != SNAPSHOT_MAGIC ||

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/system_clock.h"
 #include "base/units.h"
+#include "live/background_request.h"
 #include "source/source.h"
 #include "top/frame_draw.h"
 #include "top/screen.h"
@@ -14,6 +16,7 @@
 enum {
         EXACT_MS = 10000,
         MIN_FRAME_MS = 250,    /* four a second, unless keys ask for more */
+        ANSWER_MS = 50,        /* to look whether the recorder has answered */
         MIN_SOURCE_CELLS = 40, /* narrower than that it is cut */
 };
 
@@ -26,7 +29,8 @@ struct loop {
         uint64_t exact_ms; /* until when every event is recorded; 0: it is not */
         bool is_paused; /* that ended while the screen was frozen: nothing is recorded until it goes on */
         struct timeline_past past;
-        bool is_stale; /* the screen shows something else */
+        bool is_stale;                           /* the screen shows something else */
+        struct background_request *mark, *graph; /* the recorder was asked for; NULL: it was not */
 };
 
 /* ---- figures ------------------------------------------------------------------------------------- */
@@ -105,11 +109,21 @@ static void draw(struct loop *l) {
 }
 
 static void mark(struct loop *l) {
-        char name[LIVE_SUBJECT_MARK_BYTES];
-        struct err why = {0};
+        if (!l->mark)
+                l->mark = background_request_start(BACKGROUND_MARK,
+                                                   live_subject_path(l->s->subject), 0);
+}
 
+static void end_mark(struct loop *l) {
+        struct background_answer a;
+        struct err why = {0};
+        int r = background_request_take(l->mark, &a, &why);
+
+        if (!r)
+                return;
+        l->mark = NULL;
         l->is_stale = true;
-        if (live_subject_mark(l->s->subject, name, &why) < 0) {
+        if (r < 0) {
                 ui_say(&l->ui, "%s", why.text);
                 return;
         }
@@ -118,29 +132,69 @@ static void mark(struct loop *l) {
                l->s->keeps
                        ? "Marked as @%s. The trace will be kept, in the directory where silt top was started."
                        : "Marked as @%s.",
-               name);
+               a.name);
 }
 
-/* Of the process that is looked at. What is in it is there when the trace is read next: at once. */
+/* Of the process that is looked at. */
 static void take_graph(struct loop *l) {
         const struct model *m = &l->s->model;
         uint32_t pid =
                 m->process == QUERY_ALL ? 0 : query_view(m->q)->processes[m->process].start.pid;
-        struct unit_text pause;
-        uint64_t pause_ns;
-        struct err why = {0};
 
         l->is_stale = true;
-        l->step_ms = 0;
         if (follower_now(l->s->follower)->is_over)
                 ui_say(&l->ui, "The program is no longer recorded: no graph can be taken of it.");
-        else if (live_subject_take_graph(l->s->subject, pid, &pause_ns, &why) < 0)
+        else if (!l->graph)
+                l->graph = background_request_start(BACKGROUND_GRAPH,
+                                                    live_subject_path(l->s->subject), pid);
+}
+
+/* What is in it is there when the trace is read next: at once. */
+static void end_graph(struct loop *l) {
+        struct background_answer a;
+        struct unit_text pause;
+        struct err why = {0};
+        int r = background_request_take(l->graph, &a, &why);
+
+        if (!r)
+                return;
+        l->graph = NULL;
+        l->is_stale = true;
+        l->step_ms = 0;
+        if (r < 0)
                 ui_say(&l->ui, "%s", why.text);
         else if (l->ui.is_frozen)
                 ui_say(&l->ui, "A graph was taken: f goes on and shows it.");
         else
                 ui_say(&l->ui, "A graph was taken: it stopped the program for %s.",
-                       unit_duration(&pause, pause_ns));
+                       unit_duration(&pause, a.pause_ns));
+}
+
+/* What goes on, above the keys. */
+static void tell_doing(struct loop *l) {
+        struct str text = {0};
+        uint64_t s;
+
+        if (l->graph) {
+                s = (clock_now_ms() - background_request_begin_ms(l->graph)) / 1000;
+                str_add(&text, "Taking a graph ...");
+                if (s)
+                        str_addf(&text, " %llu s", (unsigned long long)s);
+        } else if (l->exact_ms) {
+                str_add(&text,
+                        "Every event is recorded for 10 s, from now on (f keeps what it shows).");
+        }
+        l->is_stale |= strcmp(str_text(&text), str_text(&l->ui.doing)) != 0;
+        str_done(&l->ui.doing);
+        l->ui.doing = text;
+}
+
+/* The recorder that was asked is not there any more. */
+static void drop_requests(struct loop *l) {
+        if (l->mark) /* it may be in the trace */
+                l->s->keeps = live_subject_is_attached(l->s->subject);
+        l->mark = background_request_drop(l->mark);
+        l->graph = background_request_drop(l->graph);
 }
 
 /* Detaches and attaches again: another recording, of which the same is shown. The timeline goes on. */
@@ -159,6 +213,7 @@ static int attach_again(struct loop *l, const char *const *options, struct err *
         model_keep_timeline(&l->s->model, &past);
         end_ms = clock_now_ms();
         ui_forget(&l->ui);
+        drop_requests(l);
         if (session_close(l->s, &why) < 0)
                 ui_say(&l->ui, "%s", why.text);
         else if (l->s->kept[0])
@@ -194,15 +249,11 @@ static int begin_exact(struct loop *l, struct err *reterr) {
                 return refuse_exact(l, "The program is no longer recorded.");
         r = attach_again(l, options, reterr);
         l->exact_ms = clock_now_ms() + EXACT_MS;
-        str_clear(&l->ui.doing);
-        str_add(&l->ui.doing,
-                "Every event is recorded for 10 s, from now on (f keeps what it shows).");
         return r;
 }
 
 static int end_exact(struct loop *l, struct err *reterr) {
         l->exact_ms = 0;
-        str_clear(&l->ui.doing);
         if (follower_now(l->s->follower)->is_over)
                 return 0; /* stays to be looked at */
         if (!l->ui.is_frozen)
@@ -301,6 +352,9 @@ static int take_keys(struct loop *l, bool *ret_is_over, struct err *reterr) {
                  until = l->exact_ms ? MIN(l->step_ms, l->exact_ms) : l->step_ms;
         int wait_ms = until > now ? (int)MIN(until - now, (uint64_t)INT_MAX) : 0, key, r = 0;
 
+        if (l->mark || l->graph)
+                wait_ms = MIN(wait_ms, (int)ANSWER_MS);
+
         while (r >= 0 && !*ret_is_over &&
                (key = screen_key(l->screen, &l->canvas, wait_ms)) != -1) {
                 wait_ms = 0;
@@ -323,6 +377,11 @@ static int run(struct loop *l, struct err *reterr) {
                         r = end_exact(l, reterr);
                 else if (clock_now_ms() >= l->step_ms)
                         r = step(l, reterr);
+                if (l->mark)
+                        end_mark(l);
+                if (l->graph)
+                        end_graph(l);
+                tell_doing(l);
                 if (r >= 0 && l->is_stale)
                         draw(l);
                 if (r >= 0)
@@ -344,6 +403,7 @@ int session_show(struct session *s, struct err *reterr) {
                 l->ui.of_mappings = l->s->o->ask.of_mappings;
                 l->ui.view = l->s->o->ask.of_tasks ? UI_TASKS : UI_GROUPS;
                 r = run(l, reterr);
+                drop_requests(l);
                 ui_done(&l->ui);
         }
         screen_close(l->screen);

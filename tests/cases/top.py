@@ -421,6 +421,40 @@ def test_processes_that_share_pages(t):
     assert "resident at most" not in t.silt.command("top", "--batch", trace).text
 
 
+def test_keys_while_the_recorder_is_asked(t):
+    """A graph may take long, and a recorder that is stopped never answers: the screen goes on, and can be left."""
+    trace = t.path("t.silt")
+    recording = subprocess.Popen(t.silt.run_argv(trace, [program(t)]), stdin=subprocess.PIPE)
+    t.running.append(recording)
+    end = time.monotonic() + PATIENCE_S
+    while "store_page" not in t.silt.command("top", "--batch", "--frames", "1", trace).text:
+        give_up(end, "nothing is recorded")
+    recorder, = children_called("silt-recorder", recording.pid)
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        with screen(t, trace) as s:
+            s.wait_shown(r"FUNCTION \(growth")
+            s.press("a", r"its tasks are unknown")
+            s.press("r", r"Taking a graph \.\.\.")
+            s.press("?", r"KEYS \(Esc: back\)(.|\n)*Taking a graph \.\.\. \d+ s")
+            s.press("\x1ba", r"FUNCTION \(growth")
+            os.write(s.master, b"mr")  # no second one, and a mark that waits too
+            s.press("p", r"RESIDENT +GROWTH")
+            os.write(s.master, b"q")
+            assert s.end() == 0, s.seen[-500:]
+        with screen(t, trace) as s:
+            s.wait_shown(r"FUNCTION \(growth")
+            s.press("ar", r"Taking a graph \.\.\.")
+            os.kill(recorder, signal.SIGCONT)
+            s.wait_shown(r"A graph was taken: it stopped the program for \d")
+            os.write(s.master, b"q")
+            assert s.end() == 0, s.seen[-500:]
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    recording.stdin.close()
+    assert recording.wait(PATIENCE_S) == 0
+
+
 def test_a_recorder_that_does_not_write(t):
     """What is shown is of a moment ago, and the sentence does not say that it is so now. A recorder that dies leaves no end."""
     trace = t.path("t.silt")
