@@ -311,6 +311,9 @@ static void test_never_hides_programs(void **state) {
                 {"app::load", "app", "/home/a/library/core/src/load.rs", NAME_PLAIN},
                 {"load", "app", "/rustc/0123abcd/library/core/src/mem/mod.rs", NAME_MACHINERY},
                 {"load", "app", "/usr/src/rustc-1.63.0/library/std/src/io.rs", NAME_ALLOCATOR},
+                {"new<{closure}>", "app", "/r/tokio-1.44.2/src/runtime/task/raw.rs",
+                 NAME_MACHINERY},
+                {"new<{closure}>", "app", "/home/a/tokio/src/runtime/raw.rs", NAME_PLAIN},
                 {"load", "app", "/rustc/0123abcd/library/core/src/mem/mod.c", NAME_PLAIN},
                 /* the libraries' own */
                 {"mi_open", "/lib/libmimalloc.so.2", "", NAME_ALLOCATOR},

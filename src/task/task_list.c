@@ -13,6 +13,7 @@ enum { MAX_AGED_SLICES = 256 };
 /* Of one table or one function: the same for all blocks that have it. */
 struct told_name {
         bool has_name;
+        uint64_t address;
         const char *function; /* the query's */
         uint32_t type;        /* in the texts */
         enum task_kind kind;
@@ -26,11 +27,12 @@ struct finding_tasks {
         struct map names; /* address of a function → number in told */
         VEC(struct told_name) told;
         struct map reused; /* stack → is_reused */
+        struct map kinds;  /* stack → task_kind, of tasks whose type is unknown */
 };
 
 static const struct told_name *name_of(struct finding_tasks *f, uint64_t address) {
         struct query_frame frame;
-        struct told_name one = {0};
+        struct told_name one = {.address = address};
         struct str type = {0};
         bool is_new;
         uint64_t *known = map_put(&f->names, address, f->told.n, &is_new);
@@ -58,14 +60,36 @@ static int table_word(const struct heap_head *head, uint64_t table) {
 
 /* ---- groups -------------------------------------------------------------------------------------------------- */
 
+static bool look_at_spawner(void *ctx, const struct query_frame *f) {
+        return task_path_look(ctx, f->function);
+}
+
+/* By the type, else by the call path that allocated the task. */
+static enum task_kind kind_of(struct finding_tasks *f, const struct told_name *name,
+                              uint32_t block) {
+        struct task_path path = TASK_PATH_BEGIN;
+        uint64_t *known;
+        bool is_new;
+
+        if (name->type || !f->g->heap.seqs || f->g->stacks[block] == REACH_NO_SITE)
+                return name->kind;
+        known = map_put(&f->kinds, f->g->stacks[block], 0, &is_new);
+        if (is_new) {
+                query_each_frame(f->q, f->g->stacks[block], look_at_spawner, &path);
+                *known = path.kind;
+        }
+        return (enum task_kind) * known;
+}
+
 static struct task_group *group_of(struct finding_tasks *f, const struct task_layout *layout,
                                    const struct told_name *name, uint32_t block) {
         const struct held_graph *g = f->g;
         bool is_recorded = g->heap.seqs != NULL;
         uint32_t site = is_recorded ? g->heap.blocks[block].site : REACH_NO_SITE;
         struct task_group fresh = {.layout = layout,
-                                   .kind = name->kind,
+                                   .kind = kind_of(f, name, block),
                                    .type = name->type,
+                                   .code = name->type ? 0 : name->address,
                                    .site = site,
                                    .stack = is_recorded ? g->stacks[block] : REACH_NO_SITE,
                                    .first_seq = UINT64_MAX,
@@ -75,8 +99,8 @@ static struct task_group *group_of(struct finding_tasks *f, const struct task_la
         for (size_t i = 0; i < f->l->groups.n; i++) {
                 struct task_group *x = &f->l->groups.items[i];
 
-                if (x->layout == layout && x->kind == name->kind && x->type == name->type &&
-                    x->site == site)
+                if (x->layout == layout && x->kind == fresh.kind && x->type == fresh.type &&
+                    x->code == fresh.code && x->site == site)
                         return x;
         }
         vec_push(&f->l->groups, fresh);
@@ -103,11 +127,12 @@ static void add_task(struct finding_tasks *f, const struct task_layout *layout,
                 x->first_seq = MIN(x->first_seq, seq);
                 x->last_seq = MAX(x->last_seq, seq);
         }
-        if (name->kind == TASK_OWN) {
+        if (x->kind == TASK_OWN) {
                 l->n_own++;
                 return;
         }
         l->n++;
+        l->n_typeless += !x->type && x->kind != TASK_COROUTINE;
         l->n_in[word->state]++;
         l->bytes += size;
 }
@@ -325,6 +350,7 @@ int task_list_make(struct task_list *l, struct held_graph *g, struct query *q,
         drop_broken(l);
         map_done(&f.names);
         map_done(&f.reused);
+        map_done(&f.kinds);
         vec_free(&f.told);
         r = add_retained(l, g);
         if (r == 0)

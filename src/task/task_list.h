@@ -24,6 +24,7 @@ struct task_group {
         const struct task_layout *layout;
         enum task_kind kind;
         uint32_t type;  /* in the texts; 0: unknown */
+        uint64_t code;  /* where the type is unknown: the function that tells it from others */
         uint32_t site;  /* where they were spawned, in the texts; REACH_NO_SITE: unknown */
         uint32_t stack; /* one call path of those; REACH_NO_SITE: unknown */
         uint64_t n, n_in[N_TASK_STATES];
@@ -51,7 +52,9 @@ struct task_list {
         VEC(struct task_unknown) unknown;
         uint64_t n_in[N_TASK_STATES]; /* of all but the runtime's own */
         uint64_t n, n_own, bytes;
-        bool has_ticks; /* samples of CPU time were recorded */
+        uint64_t
+                n_typeless; /* of those that are no coroutines: names that tell types are missing */
+        bool has_ticks;     /* samples of CPU time were recorded */
         uint64_t
                 n_nameless; /* blocks with a table of functions that have no name: symbols are missing */
 };

@@ -42,10 +42,13 @@ static void add_subject(const struct tasks *t, const struct task_group *x, uint6
         struct unit_text text;
 
         str_addf(to, "%s task%s ", unit_count(&text, n), unit_s(n));
-        if (!tasks_add_spawn(t, x, utf8, to)) {
-                str_add(to, "of ");
+        if (tasks_add_spawn(t, x, utf8, to))
+                return;
+        str_add(to, "of ");
+        if (x->type)
                 tasks_add_type(t, x, to);
-        }
+        else
+                str_add(to, x->layout->runtime);
 }
 
 /* The functions and lines of a call path, places in code where lines are unknown, from the allocator's caller to the one that spawns. */

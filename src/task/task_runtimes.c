@@ -280,6 +280,35 @@ static const char *unwrap_async(const char *type, size_t *n) {
         return type;
 }
 
+/* Of Rust's library and of the runtime; what else there is spawned the task. */
+static bool is_between(const char *function) {
+        static const char *const crates[] = {"tokio::", "core::", "alloc::", "std::"};
+        const char *at = function + strspn(function, "<");
+
+        for (size_t i = 0; i < ARRAY_SIZE(crates); i++)
+                if (strncmp(at, crates[i], strlen(crates[i])) == 0)
+                        return true;
+        return false;
+}
+
+bool task_path_look(struct task_path *p, const char *function) {
+        /* who starts workers, by the pool of threads that block */
+        static const char *const own[] = {"::worker::Launch::launch", "::worker::block_in_place",
+                                          "tokio::runtime::builder::Builder::build"};
+
+        const char *pool = strstr(function, "tokio::runtime::blocking::pool::");
+
+        if (!is_between(function) || strstr(function, "::poll"))
+                return !p->is_inside; /* the allocator is before the runtime */
+        p->is_inside |= strstr(function, "tokio::") != NULL;
+        if (pool && strstr(pool, "::spawn"))
+                p->kind = TASK_BLOCKING;
+        for (size_t i = 0; p->kind == TASK_BLOCKING && i < ARRAY_SIZE(own); i++)
+                if (strstr(function, own[i]))
+                        p->kind = TASK_OWN;
+        return p->kind != TASK_OWN;
+}
+
 /* "app::session(int) [clone .resume]": app::session */
 static void add_coroutine(const char *function, struct str *to) {
         size_t n = strcspn(function, "([");

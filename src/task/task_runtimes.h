@@ -72,6 +72,15 @@ enum task_kind {
 };
 const char *task_kind_name(enum task_kind k); /* "task", "blocking", "coroutine", "runtime" */
 
+/* What a task is by the call path that allocated it, where its type is unknown: fed with functions, the allocator's caller first, until one says
+ * false. */
+struct task_path {
+        enum task_kind kind;
+        bool is_inside; /* of the runtime */
+};
+#define TASK_PATH_BEGIN ((struct task_path){TASK_FUTURE, false})
+bool task_path_look(struct task_path *p, const char *function);
+
 /* Appends which type of future or function it runs, by the same name: "app::serve::{async_fn_env#0}"; nothing where the name does not tell. */
 enum task_kind task_add_type(const char *function, struct str *to);
 

@@ -113,10 +113,54 @@ static void test_types(void **state) {
                 assert_true(task_kind_name(i)[0]);
 }
 
+/* Of tasks without a type, innermost first. */
+static void test_paths(void **state) {
+        static const struct {
+                const char *functions[8];
+                enum task_kind kind;
+        } rows[] = {
+                {{"__rustc::__rdl_alloc", "tokio::runtime::task::core::Cell<T,S>::new",
+                  "tokio::task::spawn::spawn", "app::main", "tokio::runtime::blocking::pool::run"},
+                 TASK_FUTURE},
+                {{"malloc", "alloc::alloc::alloc", "tokio::runtime::blocking::pool::spawn_blocking",
+                  "app::read", "tokio::runtime::builder::Builder::build"},
+                 TASK_BLOCKING},
+                {{"malloc", "tokio::runtime::blocking::pool::spawn_blocking",
+                  "tokio::runtime::scheduler::multi_thread::worker::Launch::launch", "app::main"},
+                 TASK_OWN},
+                {{"malloc", "<tokio::runtime::blocking::pool::Spawner as S>::spawn",
+                  "core::ops::function::FnOnce::call_once",
+                  "tokio::runtime::builder::Builder::build", "app::main"},
+                 TASK_OWN},
+                /* the code of an async function may have no other name */
+                {{"malloc", "tokio::task::spawn::spawn",
+                  "<core::future::from_generator::GenFuture<T> as core::future::future::Future>::poll",
+                  "tokio::runtime::scheduler::multi_thread::worker::run",
+                  "tokio::runtime::blocking::pool::Spawner::spawn_thread"},
+                 TASK_FUTURE},
+                {{"malloc", "tokio::task::spawn::spawn",
+                  "tokio::runtime::blocking::pool::Inner::run"},
+                 TASK_FUTURE},
+                {{"malloc"}, TASK_FUTURE},
+                {{""}, TASK_FUTURE},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+                struct task_path path = TASK_PATH_BEGIN;
+
+                for (unsigned k = 0; k < 8 && rows[i].functions[k]; k++)
+                        if (!task_path_look(&path, rows[i].functions[k]))
+                                break;
+                assert_int_equal(path.kind, rows[i].kind);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_states),
                                            cmocka_unit_test(test_what_is_no_task),
-                                           cmocka_unit_test(test_types)};
+                                           cmocka_unit_test(test_types),
+                                           cmocka_unit_test(test_paths)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,7 @@ void tasks_json(FILE *out, const struct tasks *t) {
         put_states(&j, l->n_in);
         json_put_uint(&j, "bytes", l->bytes);
         json_put_uint(&j, "runtime_tasks", l->n_own);
+        json_put_uint(&j, "typeless_tasks", l->n_typeless);
         json_put_uint(&j, "nameless_blocks", l->n_nameless);
         json_put_uint(&j, "unkept_blocks", g->heap.n_unkept_heads);
         put_unknown(&j, l);

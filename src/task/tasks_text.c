@@ -99,7 +99,7 @@ void tasks_add_type(const struct tasks *t, const struct task_group *x, struct st
         if (x->type)
                 task_add_type_words(t->texts.pool.items.items[x->type], to);
         else
-                str_addf(to, "tasks of %s", x->layout->runtime);
+                str_add(to, "a type without a name");
 }
 
 /* "3 running, 12 ready and 4,081 waiting" */
@@ -138,11 +138,27 @@ static void add_none(const struct tasks *t, struct str *to) {
                 str_add(to, " of a runtime that it knows.");
 }
 
+/* Of a task that nobody recorded, its type alone tells that it is the runtime's own. */
+static void add_typeless(const struct tasks *t, struct str *to) {
+        struct unit_text n;
+
+        if (!t->list.n_typeless)
+                return;
+        str_addf(to, " What %s of them run%s is unknown",
+                 t->list.n_typeless == t->list.n ? "any" : unit_count(&n, t->list.n_typeless),
+                 t->list.n_typeless == t->list.n || t->list.n_typeless == 1 ? "s" : "");
+        if (!t->graph.heap.seqs)
+                str_add(to, ", and so which are the runtime's own");
+        str_add(to,
+                ": the program lacks debug information that tells types. 'debug = 1' under [profile.release] in Cargo.toml makes it.");
+}
+
 /* What silt did not understand. */
 static void add_limits(const struct tasks *t, struct str *to) {
         const struct task_list *l = &t->list;
         struct unit_text n;
 
+        add_typeless(t, to);
         for (size_t i = 0; i < l->unknown.n; i++)
                 str_addf(
                         to,
@@ -183,14 +199,16 @@ void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
         if (!has_finding && l->groups.items[0].kind != TASK_OWN)
                 most = &l->groups.items[0];
         if (most) {
-                str_addf(to, "; %s of them run%s ", unit_count(&n, most->n),
-                         most->n == 1 ? "s" : "");
-                tasks_add_type(t, most, to);
-                str_add(to, ", ");
+                str_addf(to, "; %s of them ", unit_count(&n, most->n));
+                if (most->type) {
+                        str_add(to, most->n == 1 ? "runs " : "run ");
+                        tasks_add_type(t, most, to);
+                        str_add(to, ", ");
+                }
                 if (tasks_add_spawn(t, most, utf8, to))
                         str_add(to, ", ");
-                str_addf(to, "%s%s", unit_bytes(&each, most->bytes / most->n),
-                         most->n == 1 ? "" : " each");
+                str_addf(to, "%s%s%s", most->type || most->stack != REACH_NO_SITE ? "" : "take ",
+                         unit_bytes(&each, most->bytes / most->n), most->n == 1 ? "" : " each");
         }
         str_add(to, ".");
         add_limits(t, to);
@@ -222,8 +240,12 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
                 str_add(&line, "spawned where silt did not see it");
         else
                 tasks_add_spawner(t, x, s->utf8, &line);
-        str_add(&line, x->kind == TASK_BLOCKING ? "; a blocking call of " : "; runs ");
-        tasks_add_type(t, x, &line);
+        if (x->kind == TASK_BLOCKING)
+                str_add(&line, x->type ? "; a blocking call of " : "; a blocking call");
+        else if (x->kind != TASK_OWN || x->type)
+                str_add(&line, "; runs ");
+        if (x->type || x->kind == TASK_FUTURE)
+                tasks_add_type(t, x, &line);
         if (x->n_samples)
                 str_addf(&line, ", which took %s of CPU", unit_duration(&age, x->busy_ns));
         for (uint32_t i = 0; i < x->n_keepers && x->n_in[TASK_FINISHED]; i++) {

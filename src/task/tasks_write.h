@@ -31,7 +31,7 @@ bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless);
 void tasks_text(FILE *out, const struct tasks *t);
 void tasks_json(FILE *out, const struct tasks *t);
 
-/* Appends what the group runs: "app::serve", else "tasks of tokio". */
+/* Appends what the group runs: "app::serve", else "a type without a name". */
 void tasks_add_type(const struct tasks *t, const struct task_group *x, struct str *to);
 /* Appends the first sentence. */
 void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to);

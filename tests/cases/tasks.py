@@ -128,6 +128,30 @@ def test_states(t):
     assert "symbols are missing" in answer["sentence"], answer["sentence"]
 
 
+def test_without_debug_information(t):
+    """As cargo builds for release: states are told, types are not, which is said; the runtime's own is told by its call path."""
+    trace, n_kept, n_waiting = t.path("t.silt"), t.chance.randint(60, 200), t.chance.randint(60, 200)
+    r = run(["strip", "-g", build(t), "-o", t.path("nameless")])
+    assert r.code == 0, r.errors
+    argv = [t.path("nameless"), str(n_kept), "0", str(n_waiting), "5"]
+    with Program(t, t.silt.run_argv(trace, argv, ["-f"])):
+        r = t.silt.command("snapshot", trace, "--graph")
+        assert r.code == 0, r.errors
+    answer = tasks(t, trace)
+    n = n_kept + n_waiting + 5 + 3
+    assert (answer["tasks"], answer["runtime_tasks"], answer["typeless_tasks"]) == (n, 1, n), answer
+    told = [(g["kind"], g["tasks"], g["running"], g["type"]) for g in answer["groups"]]
+    assert sorted(told) == sorted([("task", n_kept, 0, None), ("task", n_waiting, 0, None), ("task", 5, 0, None), ("task", 1, 1, None),
+                                   ("blocking", 2, 2, None), ("runtime", 1, 1, None)]), told
+    assert " What any of them runs is unknown: the program lacks debug information that tells types. 'debug = 1' " in answer["sentence"], answer["sentence"]
+    text = t.silt.command("tasks", trace).text
+    assert "tasks of tokio" not in text and "the runtime itself\n" in text, text
+    with Program(t, argv) as p:
+        answer = tasks(t, p.process.pid)
+    assert answer["tasks"] == answer["typeless_tasks"] == n + 1 and answer["runtime_tasks"] == 0, answer
+    assert "is unknown, and so which are the runtime's own: " in answer["sentence"], answer["sentence"]
+
+
 def test_busy_time(t):
     """Of what runs for as long as it knows itself, and of what hardly runs."""
     trace, wanted = t.path("t.silt"), 0.3

@@ -16,7 +16,7 @@ export type TaskGroup = Checked<typeof group>;
 
 export const tasks = object({
   schema: literal("silt.tasks/1"), sentence: said, pid: number, recorded: boolean, graph: number, at_s: number, pause_s: number, tasks: number, ...states,
-  bytes: number, runtime_tasks: number, nameless_blocks: number, unkept_blocks: number,
+  bytes: number, runtime_tasks: number, typeless_tasks: number, nameless_blocks: number, unkept_blocks: number,
   unknown: array(object({ runtime: string, blocks: number, bytes: number })), groups_in_all: number, groups: array(group),
 });
 export type Tasks = Checked<typeof tasks>;
