@@ -75,17 +75,27 @@ static void add_rust_type(const char *function, struct str *to) {
         }
 }
 
-bool held_graph_function(const struct held_graph *g, const struct query *q, uint64_t address,
-                         struct query_frame *ret) {
+bool held_graph_place(const struct held_graph *g, const struct query *q, uint64_t address,
+                      struct query_frame *ret) {
         const struct heap_place *p = address ? find_function(&g->heap, address) : NULL;
         struct query_frame frames[MAX_INLINED];
         size_t n = p && p->location < query_view(q)->n_locations
                            ? query_location_frames(q, p->location, frames, MAX_INLINED)
                            : 0;
 
-        if (n == 0 || n > MAX_INLINED || frames[n - 1].guess || !frames[n - 1].function[0])
+        if (n == 0 || n > MAX_INLINED)
                 return false;
         *ret = frames[n - 1];
+        return true;
+}
+
+bool held_graph_function(const struct held_graph *g, const struct query *q, uint64_t address,
+                         struct query_frame *ret) {
+        struct query_frame frame;
+
+        if (!held_graph_place(g, q, address, &frame) || frame.guess || !frame.function[0])
+                return false;
+        *ret = frame;
         return true;
 }
 

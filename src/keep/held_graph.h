@@ -45,6 +45,9 @@ size_t held_graph_newest(struct query *q, uint32_t process, size_t before);
 /* The function that begins at an address of a type's table, or at the first word of a head: the one really called. False: it has no name. */
 bool held_graph_function(const struct held_graph *g, const struct query *q, uint64_t address,
                          struct query_frame *ret);
+/* The same, whether it has a name or not. False: nobody knows which file it is in. */
+bool held_graph_place(const struct held_graph *g, const struct query *q, uint64_t address,
+                      struct query_frame *ret);
 
 /* How old the oldest block of a group is; 0: unknown. */
 uint64_t held_graph_age_ns(const struct held_graph *g, uint32_t group);

@@ -9,7 +9,7 @@ enum { HEAP_MAX_FUNCTIONS = 65536 };
 
 typedef VEC(uint64_t) heap_function_list;
 
-/* Their addresses: one of each type's table, and what resumes each kind of coroutine; sorted, each once. */
+/* Their addresses: one of each type's table, what resumes each kind of coroutine, and of sources their tables and callbacks; sorted, each once. */
 void heap_functions_find(const struct heap_graph *h, heap_function_list *ret);
 
 /* Of a head without a table: what resumes a coroutine, or destroys one that has ended. */

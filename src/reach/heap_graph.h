@@ -66,7 +66,8 @@ struct heap_container {
         uint64_t used, room; /* used may be more than room in a chained table alone */
 };
 
-/* The first words of a block that may be a task (docs/tasks.md): one of them points to a table of functions, or the first two are code. */
+/* The first words of a block that may be a task (docs/tasks.md): one of them points to a table of functions, or the first two are code; of a source of a main
+ * loop, and of what its callback is kept in. */
 enum { HEAP_HEAD_WORDS = 8, HEAP_MAX_HEADS = 1 << 20 };
 
 struct heap_head {

@@ -12,6 +12,7 @@
 #include "reach/block_index.h"
 #include "reach/containers.h"
 #include "reach/heuristics.h"
+#include "reach/source_head.h"
 #include "reach/vtable.h"
 
 enum {
@@ -259,7 +260,9 @@ static void note_own(struct scanning *c, struct share *share, struct window *w, 
         if (table)
                 __atomic_store_n(&c->s->tables[node], table, __ATOMIC_RELAXED);
         if (c->s->wants_heads &&
-            (kind == 1 + VTABLE_OTHER || (!table && begins_with_code(m, head.words, n))))
+            (kind == 1 + VTABLE_OTHER || (!table && begins_with_code(m, head.words, n)) ||
+             (n == HEAP_HEAD_WORDS &&
+              source_head_is(m, head.words, c->s->blocks[node].size_bytes))))
                 vec_push(&share->heads, head);
 }
 

@@ -29,6 +29,8 @@ struct reach_memory {
         /* Constants of a file, which cannot be written; code: for what vtables are. NULL: nobody knows, and nothing is taken for one. */
         bool (*is_constant)(void *ctx, uint64_t address);
         bool (*is_code)(void *ctx, uint64_t address);
+        /* A file's, whether it can be written or not. NULL: the same. */
+        bool (*is_file)(void *ctx, uint64_t address);
         void *ctx;
 };
 

@@ -167,7 +167,7 @@ static bool fake_code(void *ctx, uint64_t address) {
 
 static enum reach_edge_kind kind_of(uint64_t offset, uint64_t size, const uint64_t *words,
                                     size_t n) {
-        const struct reach_memory m = {fake_read, NULL, fake_constant, fake_code, NULL};
+        const struct reach_memory m = {fake_read, NULL, fake_constant, fake_code, NULL, NULL};
         const struct reach_block b = {.address = BASE + 1024, .size_bytes = size};
         uint64_t word = b.address + offset;
         const struct reach_root root = {.end = 8, .kind = ROOT_REGISTERS, .words = &word};

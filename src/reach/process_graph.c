@@ -9,6 +9,7 @@
 #include "reach/containers.h"
 #include "reach/process_image.h"
 #include "reach/root_words.h"
+#include "reach/source_head.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------------------- */
 
@@ -159,8 +160,10 @@ static int scan_image(const struct process_graph *p, struct process_image *image
         if (r == 0)
                 r = containers_find(&memory, blocks, n_blocks, has_cxx(&image->maps, ret),
                                     &scanned.hints, ret);
-        if (r == 0)
+        if (r == 0) {
+                source_head_add_callbacks(&memory, blocks, n_blocks, &scanned.heads);
                 keep_heads(&scanned.heads, ret);
+        }
         free(scan.tables);
         reach_scanned_done(&scanned);
         process_roots_done(&roots);

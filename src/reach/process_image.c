@@ -165,8 +165,15 @@ static bool image_is_code(void *ctx, uint64_t address) {
         return m && m->is_code && m->path[0] == '/';
 }
 
+static bool image_is_file(void *ctx, uint64_t address) {
+        const struct mapping *m = mapping_of(&((const struct process_image *)ctx)->maps, address);
+
+        return m && m->is_readable && m->path[0] == '/';
+}
+
 struct reach_memory process_image_memory(struct process_image *i) {
-        return (struct reach_memory){image_read, image_skip, image_is_constant, image_is_code, i};
+        return (struct reach_memory){image_read,    image_skip,    image_is_constant,
+                                     image_is_code, image_is_file, i};
 }
 
 /* ---- what children do not get ------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ enum { MAX_AGED_SLICES = 256 };
 
 /* Of one table or one function: the same for all blocks that have it. */
 struct told_name {
-        bool has_name;
+        bool has_name, has_place; /* else it is no code: heads of sources begin with data */
         uint64_t address;
         const char *function; /* the query's */
         uint32_t type;        /* in the texts */
@@ -39,6 +39,7 @@ static const struct told_name *name_of(struct finding_tasks *f, uint64_t address
 
         if (!is_new)
                 return &f->told.items[*known];
+        one.has_place = held_graph_place(f->g, f->q, address, &frame);
         if (held_graph_function(f->g, f->q, address, &frame)) {
                 one.has_name = true;
                 one.function = frame.function;
@@ -211,7 +212,7 @@ static void take_head(struct finding_tasks *f, const struct heap_head *head) {
         enum task_told told;
 
         if (!name->has_name) {
-                f->l->n_nameless++;
+                f->l->n_nameless += name->has_place;
                 return;
         }
         told = task_layout_find(name->function, head->words, table_word(head, table), &layout,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "task/source_rules.h"
 #include "task/task_channels.h"
 #include "task/task_stretch.h"
 
@@ -317,10 +318,7 @@ static void find_left(const struct tasks *t, bool utf8, task_finding_list *ret) 
 }
 
 static void (*const rules[])(const struct tasks *t, bool utf8, task_finding_list *ret) = {
-        find_kept,
-        find_greedy,
-        find_full_channels,
-        find_left,
+        find_kept, find_greedy, find_full_channels, find_left, source_findings_add,
 };
 
 /* Notes behind all else, which stays in the order of the rules. */

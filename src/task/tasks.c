@@ -17,6 +17,7 @@ void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
 
 void tasks_done(struct tasks *t) {
         thread_list_done(&t->threads);
+        source_list_done(&t->sources);
         task_list_done(&t->list);
         held_graph_done(&t->graph);
         site_texts_done(&t->texts);
@@ -30,6 +31,8 @@ int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err 
         if (r < 0)
                 return r;
         r = task_list_make(&t->list, &t->graph, q, &t->names, &t->texts);
+        if (r == 0)
+                source_list_make(&t->sources, &t->graph, q, &t->names, &t->texts);
         return r < 0 ? err_set_errno(reterr, r, "cannot find the tasks") : 0;
 }
 
@@ -47,7 +50,8 @@ bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless) {
                 bool has_name = held_graph_function(&g, q, functions.items[i], &frame);
 
                 is_nameless |= !has_name;
-                is_found = has_name && task_is_runtime(frame.function);
+                is_found = has_name &&
+                           (task_is_runtime(frame.function) || source_kind_of(frame.function));
         }
         vec_free(&functions);
         heap_graph_done(&g.heap);

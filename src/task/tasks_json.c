@@ -166,6 +166,7 @@ void tasks_json(FILE *out, const struct tasks *t) {
         for (size_t i = 0; i < l->groups.n && i < n_top; i++)
                 put_group(&j, t, &l->groups.items[i]);
         json_end(&j);
+        sources_json(&j, t);
         threads_json(&j, t);
         json_end(&j);
 }

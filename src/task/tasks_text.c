@@ -170,29 +170,50 @@ static void add_limits(const struct tasks *t, struct str *to) {
                          unit_count(&n, t->graph.heap.n_unkept_heads));
 }
 
+static bool add_finding(const struct tasks *t, bool utf8, struct str *to) {
+        task_finding_list found = {0};
+        bool is_told;
+
+        task_findings_tell(t, utf8, &found);
+        is_told = found.n > 0 && found.items[0].severity != FINDING_NOTE;
+        if (is_told)
+                str_addf(to, "%s In all ", found.items[0].text);
+        task_findings_done(&found);
+        return is_told;
+}
+
+static void add_without_tasks(const struct tasks *t, bool utf8, struct str *to) {
+        if (t->sources.n) {
+                add_finding(t, utf8, to);
+                sources_add_sentence(t, utf8, to);
+                add_limits(t, to);
+                return;
+        }
+        threads_add_sentence(t, utf8, to);
+        if (to->n)
+                str_add(to, " ");
+        if (t->graph_idx == SIZE_MAX)
+                str_add(to, "Tasks are unknown: the trace has no reference graph.");
+        else
+                add_none(t, to);
+        add_limits(t, to);
+        if (t->sources.n_doubtful) {
+                str_add(to, " ");
+                sources_add_sentence(t, utf8, to);
+        }
+}
+
 void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
         const struct task_list *l = &t->list;
         const struct task_group *most = NULL;
-        task_finding_list found = {0};
         bool has_finding;
         struct unit_text n, bytes, each;
 
         if (!l->n) {
-                threads_add_sentence(t, utf8, to);
-                if (to->n)
-                        str_add(to, " ");
-                if (t->graph_idx == SIZE_MAX)
-                        str_add(to, "Tasks are unknown: the trace has no reference graph.");
-                else
-                        add_none(t, to);
-                add_limits(t, to);
+                add_without_tasks(t, utf8, to);
                 return;
         }
-        task_findings_tell(t, utf8, &found);
-        has_finding = found.n > 0 && found.items[0].severity != FINDING_NOTE;
-        if (has_finding)
-                str_addf(to, "%s In all ", found.items[0].text);
-        task_findings_done(&found);
+        has_finding = add_finding(t, utf8, to);
         str_addf(to, "%s task%s", unit_count(&n, l->n), unit_s(l->n));
         str_addf(to, " in %s: ", unit_bytes(&bytes, l->bytes));
         add_states(l->n_in, to);
@@ -212,6 +233,10 @@ void tasks_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
         }
         str_add(to, ".");
         add_limits(t, to);
+        if (t->sources.n) {
+                str_add(to, " ");
+                sources_add_sentence(t, utf8, to);
+        }
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------- */
@@ -263,7 +288,7 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
 static void print_findings(const struct style *s, const struct tasks *t) {
         task_finding_list found = {0};
 
-        if (t->list.n)
+        if (t->list.n || t->sources.n)
                 task_findings_tell(t, s->utf8, &found);
         for (size_t i = 0; i < found.n; i++)
                 if (i || found.items[i].severity == FINDING_NOTE) {
@@ -292,5 +317,6 @@ void tasks_text(FILE *out, const struct tasks *t) {
                 print_group(&s, t, &l->groups.items[i]);
         if (l->groups.n > n_top)
                 fprintf(out, "%10s%zu more: --top\n", "", l->groups.n - n_top);
+        sources_text(&s, t);
         threads_text(&s, t);
 }

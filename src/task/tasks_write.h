@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "show/style.h"
+#include "task/source_list.h"
 #include "task/task_list.h"
 #include "task/tasks.h"
 #include "task/thread_list.h"
@@ -15,6 +16,7 @@ struct tasks {
         size_t graph_idx; /* SIZE_MAX: the trace has none, threads are all that is known */
         struct held_graph graph;
         struct task_list list;
+        struct source_list sources;
         struct thread_list threads;
 };
 
@@ -51,6 +53,17 @@ void tasks_add_spawner(const struct tasks *t, const struct task_group *x, bool u
                        struct str *to);
 /* The same as of a group, of the call path itself. */
 bool tasks_add_spawn_of(const struct tasks *t, uint32_t stack, bool utf8, struct str *to);
+
+/* Sources of main loops, between tasks and threads. Nothing where there is none. */
+void sources_add_sentence(const struct tasks *t, bool utf8, struct str *to);
+/* Appends "timeouts that call on_tick" of several, or "timeout that calls on_tick" of one. */
+void sources_add_kind(const struct tasks *t, const struct source_group *x, uint64_t n,
+                      struct str *to);
+/* Appends "added at main.c:20"; false: nobody knows. */
+bool sources_add_adder(const struct tasks *t, const struct source_group *x, bool utf8,
+                       struct str *to);
+void sources_text(const struct style *s, const struct tasks *t);
+void sources_json(struct json *j, const struct tasks *t);
 
 /* Threads, after the tasks. The sentence is empty where there is none beside the first. */
 void threads_add_sentence(const struct tasks *t, bool utf8, struct str *to);
