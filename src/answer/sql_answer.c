@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "sql/recipe.h"
 #include "sql/sql.h"
+#include "sql/sql_advice.h"
 
 /* Numbers that name something: a page leads to it by another word. */
 enum naming { NAMES_NOTHING, NAMES_THREAD, NAMES_PROCESS };
@@ -58,11 +59,17 @@ static int refuse(const struct result *x, int r, struct err *reterr) {
 static int prepare(struct result *x, struct err *reterr) {
         const char *rest = NULL;
         struct sql_rows *second = NULL;
-        int r = sql_prepare(x->sql, x->recipe ? x->recipe->statement : x->k->asked->sql, &x->rows,
-                            &rest, reterr);
+        struct err why = {0};
+        const char *statement = x->recipe ? x->recipe->statement : x->k->asked->sql;
+        int r = sql_prepare(x->sql, statement, &x->rows, &rest, &why);
 
-        if (r < 0)
-                return refuse(x, r, reterr);
+        if (r < 0) {
+                r = refuse(x, r, &why);
+                sql_advise(x->sql, statement, false, &why);
+                if (reterr)
+                        *reterr = why;
+                return r;
+        }
         if (!x->rows)
                 r = err_set(reterr, -EINVAL, "there is no statement: write a SELECT");
         else if (sql_prepare(x->sql, rest, &second, NULL, NULL) < 0 || second)

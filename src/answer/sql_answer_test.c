@@ -140,6 +140,21 @@ static void test_rows(void **state) {
         answerer_free(a);
 }
 
+/* What was probably meant, without words of a shell that a page does not have. */
+static void test_advice(void **state) {
+        struct answerer *a = written_traces(NULL);
+        struct asker *k = asker_new(a);
+
+        (void)state;
+        expect_refusal(k, "SELECT end_byte FROM sites", -EINVAL,
+                       "no such column: end_byte: did you mean 'end_bytes'?");
+        expect_refusal(k, "SELECT * FROM site", -EINVAL, "site: did you mean 'sites'?");
+        expect_refusal(k, "SELECT name FROM sites WHERE", -EINVAL,
+                       "the statement is not complete: it ends behind 'WHERE'");
+        asker_free(k);
+        answerer_free(a);
+}
+
 /* Numbers that name threads and processes come with the words that filters take. */
 static void test_words(void **state) {
         struct answerer *a = written_traces(NULL);
@@ -287,11 +302,12 @@ static void test_schema(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_values), cmocka_unit_test(test_parameters),
-                cmocka_unit_test(test_rows),   cmocka_unit_test(test_words),
-                cmocka_unit_test(test_other),  cmocka_unit_test(test_processes),
-                cmocka_unit_test(test_stops),  cmocka_unit_test(test_memory),
-                cmocka_unit_test(test_schema), cmocka_unit_test(test_recipes),
+                cmocka_unit_test(test_values),    cmocka_unit_test(test_parameters),
+                cmocka_unit_test(test_rows),      cmocka_unit_test(test_words),
+                cmocka_unit_test(test_advice),    cmocka_unit_test(test_other),
+                cmocka_unit_test(test_processes), cmocka_unit_test(test_stops),
+                cmocka_unit_test(test_memory),    cmocka_unit_test(test_schema),
+                cmocka_unit_test(test_recipes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

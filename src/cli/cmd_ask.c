@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* silt ask: reads the command line, in which parameters of the recipe are options, and leaves the rest to sql/. */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,23 +9,26 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/help_ask.h"
 #include "cli/missing_names.h"
-#include "cli/near.h"
 #include "cli/recipe_words.h"
 #include "cli/sql_traces.h"
 #include "cli/sql_words.h"
 #include "show/opened.h"
 #include "sql/recipe.h"
 #include "sql/sql.h"
+#include "sql/sql_advice.h"
 
 enum {
         N_ASK_OPTIONS = ARRAY_SIZE(ask_option_table),
         ASK_PARAMETER = 1 << 16, /* and its number: above the generated ids */
         DEFAULT_MAX_TIME_S = 600,
+        MIN_TOPIC_BYTES = 4, /* shorter words are in many questions */
+        MAX_MEANT_RECIPES = 5,
 };
 
 struct ask_words {
@@ -84,9 +88,55 @@ static void look_ahead(struct ask_words *w, int argc, char **argv) {
         }
 }
 
+static const char *near_recipe(const struct ask_words *w, const char *word) {
+        struct near near;
+
+        near_init(&near, word, strlen(word));
+        for (size_t i = 0; i < recipes_n(w->recipes); i++)
+                near_offer(&near, recipes_at(w->recipes, i)->name);
+        return near_best(&near);
+}
+
+/* The word as it is, or as the beginning of one: "leaks" is in "a leak?". */
+static bool is_about(const struct recipe *one, const char *word) {
+        size_t n = strlen(word);
+        char stem[RECIPE_MAX_NAME + 1];
+
+        if (n < MIN_TOPIC_BYTES || n >= sizeof(stem))
+                return false;
+        memcpy(stem, word, n + 1);
+        if (stem[n - 1] == 's')
+                stem[n - 1] = '\0';
+        for (const char *at = one->help; at && (at = strcasestr(at, stem)); at++)
+                if (at == one->help || !isalpha((unsigned char)at[-1]))
+                        return true;
+        return strcasestr(one->name, stem) != NULL;
+}
+
+/* "'lost', 'suspects' or 'temporary'": the one that is called nearly so, and those whose questions have the word, unless they are too many
+ * to be told. Empty: there is none. */
+static void add_meant_recipes(const struct ask_words *w, const char *word, struct str *to) {
+        const char *found[MAX_MEANT_RECIPES] = {near_recipe(w, word)};
+        size_t n_near = found[0] != NULL, n = n_near;
+
+        for (size_t i = 0; i < recipes_n(w->recipes); i++) {
+                const struct recipe *one = recipes_at(w->recipes, i);
+
+                if (one->name == found[0] || !is_about(one, word))
+                        continue;
+                if (n == ARRAY_SIZE(found)) {
+                        n = n_near;
+                        break;
+                }
+                found[n++] = one->name;
+        }
+        for (size_t i = 0; i < n; i++)
+                str_addf(to, "%s'%s'", !i ? "" : i + 1 == n ? " or " : ", ", found[i]);
+}
+
 /* False after an error was printed. */
 static bool find_recipe(struct ask_words *w, struct cli_parser *p) {
-        struct near near;
+        struct str meant = {0};
 
         w->recipe = recipes_find(w->recipes, w->recipe_name);
         if (w->recipe && w->recipe->trouble) {
@@ -95,15 +145,14 @@ static bool find_recipe(struct ask_words *w, struct cli_parser *p) {
         }
         if (w->recipe)
                 return true;
-        near_init(&near, w->recipe_name, strlen(w->recipe_name));
-        for (size_t i = 0; i < recipes_n(w->recipes); i++)
-                near_offer(&near, recipes_at(w->recipes, i)->name);
-        if (near_best(&near))
-                cli_parser_error(p, "'%s' is not a recipe: did you mean '%s'?", w->recipe_name,
-                                 near_best(&near));
+        add_meant_recipes(w, w->recipe_name, &meant);
+        if (meant.n)
+                cli_parser_error(p, "'%s' is not a recipe: did you mean %s?", w->recipe_name,
+                                 str_text(&meant));
         else
                 cli_parser_error(p, "'%s' is not a recipe: 'silt ask --list' lists them",
                                  w->recipe_name);
+        str_done(&meant);
         return false;
 }
 
@@ -183,13 +232,16 @@ static bool take_word(struct ask_words *w, int id, struct cli_parser *p) {
         return true;
 }
 
-/* A recipe where the trace should stand: it was left out. */
-static bool is_path_forgotten(const struct ask_words *w) {
-        return w->path && !w->recipe_name && recipes_find(w->recipes, w->path) &&
-               access(w->path, F_OK) != 0;
+/* A recipe, or nearly one, where the trace should stand: it was left out. NULL: it was not. */
+static const char *recipe_in_place_of_path(const struct ask_words *w) {
+        if (!w->path || w->recipe_name || access(w->path, F_OK) == 0)
+                return NULL;
+        return recipes_find(w->recipes, w->path) ? w->path : near_recipe(w, w->path);
 }
 
 static bool check_words(struct ask_words *w, struct cli_parser *p) {
+        const char *recipe;
+
         if (w->is_sql && w->form != SQL_FORM_TABLE) {
                 cli_parser_error(p, "--sql prints a statement, not an answer: leave out --%s",
                                  w->form == SQL_FORM_JSON ? "json" : "csv");
@@ -197,9 +249,10 @@ static bool check_words(struct ask_words *w, struct cli_parser *p) {
         }
         if (w->is_list)
                 return true;
-        if (!w->path || is_path_forgotten(w)) {
+        recipe = recipe_in_place_of_path(w);
+        if (!w->path || recipe) {
                 cli_parser_error(p, "no trace given: write 'silt ask FILE %s'",
-                                 w->path ? w->path : "RECIPE");
+                                 recipe ? recipe : "RECIPE");
                 return false;
         }
         if (!w->recipe_name &&
@@ -226,7 +279,7 @@ static bool parse(int argc, char **argv, struct ask_words *w, int *ret_exit_stat
                 *ret_exit_status = cli_parser_error(&p, "%s", err.text);
                 return false;
         }
-        if (is_path_forgotten(w))
+        if (recipe_in_place_of_path(w))
                 w->recipe = recipes_find(w->recipes, w->path);
         ok = (!w->recipe_name || find_recipe(w, &p)) && make_command(w, &p);
         if (ok)
@@ -250,8 +303,10 @@ static int prepare(struct ask_words *w, struct sql *s, struct sql_rows **ret, st
                 return err_set(reterr, r,
                                "the recipe %s compares with a second trace: add --other FILE",
                                w->recipe->name);
-        if (r < 0)
+        if (r < 0) {
+                sql_advise(s, w->recipe->statement, false, &why);
                 return err_set(reterr, r, "the recipe %s: %s", w->recipe->name, why.text);
+        }
         if (!*ret)
                 return err_set(reterr, -EINVAL, "the recipe %s has no statement", w->recipe->name);
         r = sql_prepare(s, rest, &second, NULL, NULL);

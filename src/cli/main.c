@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/near.h"
 #include "cli/commands.h"
 #include "cli/help_ask.h"
 #include "cli/help_attach.h"
@@ -37,7 +38,6 @@
 #include "cli/help_view.h"
 #include "cli/help_whatif.h"
 #include "cli/imported.h"
-#include "cli/near.h"
 
 static const struct {
         const char *name;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/near.h"
 #include "base/units.h"
-#include "cli/near.h"
 
 void cli_parser_init(struct cli_parser *p, const struct cli_command *command, int argc,
                      char **argv) {

@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "cli/sql_advice.h"
 #include "cli/sql_dots.h"
+#include "sql/sql_advice.h"
 
 /* ---- words of a statement ---------------------------------------------------------------------- */
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/sql_advice.h"
 #include "cli/sql_complete.h"
 #include "keep/testing/graph_trace.h"
 #include "name/name.h"
+#include "sql/sql_advice.h"
 
 #define TRACE_PATH "sql_complete_test.silt"
 
@@ -140,7 +140,7 @@ static const char *advised(const char *statement) {
 
         err = (struct err){0};
         assert_true(sql_prepare(set.sql, statement, &rows, NULL, &err) < 0);
-        sql_advise(set.sql, statement, &err);
+        sql_advise(set.sql, statement, true, &err);
         return err.text;
 }
 
@@ -173,11 +173,52 @@ static void test_advice(void **state) {
                             "no such column: qqqqqqqq: .schema marks lists them");
 }
 
+static void test_statements_that_end_too_early(void **state) {
+        (void)state;
+        assert_string_equal(advised("SELECT"),
+                            "the statement is not complete: it ends behind 'SELECT'");
+        assert_string_equal(advised("SELECT name FROM /* ( */ -- '"),
+                            "the statement is not complete: it ends behind 'FROM'");
+        assert_string_equal(advised("SELECT name FROM marks WHERE; SELECT 1"),
+                            "the statement is not complete: it ends behind 'WHERE'");
+        assert_string_equal(
+                advised("SELECT count(*"),
+                "the statement is not complete: it ends behind '*', and a '(' has no ')'");
+        assert_string_equal(advised("SELECT name FROM marks WHERE name = 'it''s"),
+                            "the text that begins with 'it''s has no end");
+        assert_string_equal(advised("SELECT \"a\"\"b FROM marks\nWHERE name = 'a'"),
+                            "the name that begins with \"a\"\"b FROM marks?WHERE n has no end");
+        assert_string_equal(
+                advised("SELECT name FROM marks LIMIT '\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+                        "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"),
+                "the text that begins with '\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+                " has no end");
+}
+
+/* Who has no shell is not told of its commands. */
+static void test_advice_without_a_shell(void **state) {
+        struct sql_rows *rows = NULL;
+        struct err err = {0};
+
+        (void)state;
+        assert_true(sql_prepare(set.sql, "SELECT * FROM mark", &rows, NULL, &err) < 0);
+        sql_advise(set.sql, "SELECT * FROM mark", false, &err);
+        assert_string_equal(err.text, "no such table: mark: did you mean 'marks'?");
+        assert_true(sql_prepare(set.sql, "SELECT qqqqqqqq FROM marks", &rows, NULL, &err) < 0);
+        sql_advise(set.sql, "SELECT qqqqqqqq FROM marks", false, &err);
+        assert_string_equal(err.text, "no such column: qqqqqqqq");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_tables), cmocka_unit_test(test_columns),
-                cmocka_unit_test(test_others), cmocka_unit_test(test_common),
-                cmocka_unit_test(test_called), cmocka_unit_test(test_advice),
+                cmocka_unit_test(test_tables),
+                cmocka_unit_test(test_columns),
+                cmocka_unit_test(test_others),
+                cmocka_unit_test(test_common),
+                cmocka_unit_test(test_called),
+                cmocka_unit_test(test_advice),
+                cmocka_unit_test(test_statements_that_end_too_early),
+                cmocka_unit_test(test_advice_without_a_shell),
         };
 
         return cmocka_run_group_tests(tests, begin, end);

@@ -11,9 +11,9 @@
 
 #include "base/fs.h"
 #include "base/macros.h"
+#include "base/near.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "cli/near.h"
 #include "cli/sql_plan.h"
 #include "cli/statement_file.h"
 #include "show/style.h"

@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "base/visible.h"
-#include "cli/sql_advice.h"
 #include "cli/sql_complete.h"
+#include "sql/sql_advice.h"
 
 struct plan_step {
         int64_t id, parent;
@@ -129,7 +129,7 @@ static int read_steps(struct plan *p, struct err *reterr) {
         r = sql_prepare(p->sql, str_text(&text), &rows, NULL, reterr);
         str_done(&text);
         if (r < 0) {
-                sql_advise(p->sql, p->statement, reterr);
+                sql_advise(p->sql, p->statement, true, reterr);
                 return r;
         }
         while (rows && (r = sql_next(rows, reterr)) > 0)

@@ -10,9 +10,9 @@
 #include "base/fs.h"
 #include "base/macros.h"
 #include "base/system_clock.h"
-#include "cli/sql_advice.h"
 #include "cli/sql_dots.h"
 #include "cli/sql_watch.h"
+#include "sql/sql_advice.h"
 
 struct answer_begun {
         struct sql_session *session;
@@ -61,7 +61,7 @@ static int prepare(struct sql_session *s, const char *text, struct sql_rows **re
         int r = sql_prepare(s->sql, text, ret, ret_rest, reterr);
 
         if (r < 0) {
-                sql_advise(s->sql, text, reterr);
+                sql_advise(s->sql, text, true, reterr);
                 return r;
         }
         if (!*ret)

@@ -41,7 +41,7 @@ def test_page(t):
     bars = saw["drawn"]["bars"]
     assert len(bars) == len(rows) and [bar[1] for bar in bars] == [size_text(int(row[1])) for row in rows], bars
     assert saw["drawn"]["legend"][1].startswith("live_bytes "), saw["drawn"]["legend"]
-    assert "nothing" in saw["trouble"]["wrong"] and "\n" not in saw["trouble"]["wrong"], saw["trouble"]
+    assert "end_byte: did you mean 'end_bytes'?" in saw["trouble"]["wrong"] and "\n" not in saw["trouble"]["wrong"], saw["trouble"]
     assert saw["trouble"]["after"] == [["sum"], ["42"]], saw["trouble"]
     assert saw["given"]["rows"] == [["a", "b", "c"], ["1000000", "2000000", "5s"]] and saw["given"]["keys"]["p-word"] == "5s", saw["given"]
     assert saw["wide"] <= 0, f"{saw['wide']} px wider than the window"

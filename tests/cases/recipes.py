@@ -342,7 +342,11 @@ def test_recipes_of_users(t):
           b"SELECT count(*) AS n FROM sites WHERE allocated_bytes >= :least_bytes")
     rows, got = ask(t, trace, "mine", "--least-bytes", "1M", env=env)
     assert got["says"] == f"{rows[0]['n']} sites from 1M on.", got
-    assert "is not a recipe" in refused(t, trace, "mine")
+    assert "is not a recipe: 'silt ask --list' lists them" in refused(t, trace, "mine")
+    assert refused(t, trace, "bigest").endswith("'bigest' is not a recipe: did you mean 'biggest'?")
+    said = refused(t, trace, "leaks")  # none is called nearly so: by what they ask
+    assert "did you mean '" in said and "'suspects'" in said and "'lost'" in said, said
+    assert "write 'silt ask FILE biggest'" in refused(t, "bigest")
     write(folder, "needs.sql", b"-- Needs one?\n-- name = : whose\nSELECT :name AS name")
     assert "needs --name: whose" in refused(t, trace, "needs", "--recipes", folder)
     assert ask(t, trace, "needs", "--recipes", folder, "--name", "it's")[0] == [{"name": "it's"}]

@@ -67,7 +67,7 @@ async function charts(tab: Tab, lines: string): Promise<unknown> {
 async function troubles(tab: Tab): Promise<unknown> {
   const { page } = tab;
   await go(page, "#query");
-  await write(tab, "SELECT nothing FROM sites");
+  await write(tab, "SELECT end_byte FROM sites");
   await run(tab);
   await page.waitForSelector(".query-trouble:not(:empty)");
   const wrong = await textOf(page, ".query-trouble");

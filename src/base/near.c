@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/near.h"
+#include "base/near.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "cli/near.h"
+#include "base/near.h"
 
 static const char *const words[] = {"run",    "attach", "snapshot", "report", "flame",
                                     "source", "diff",   "check",    "verify", "not-function"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/sql_advice.h"
+#include "sql/sql_advice.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/macros.h"
-#include "cli/near.h"
+#include "base/near.h"
 
 const char *const sql_keywords[] = {
         "SELECT",  "FROM",   "WHERE",     "GROUP",  "ORDER",     "BY",     "LIMIT",   "HAVING",
@@ -150,7 +150,110 @@ static bool is_quoted(const char *statement, const char *name) {
         return false;
 }
 
-void sql_advise(const struct sql *s, const char *statement, struct err *e) {
+/* ---- statements that end too early --------------------------------------------------------------- */
+
+enum { MAX_SHOWN_BYTES = 24 };
+
+/* How a statement ends. */
+struct ending {
+        size_t quote; /* where the text or name begins that has no end; SIZE_MAX: there is none */
+        size_t last, n_last; /* the last word, or sign, before a ';' */
+        int n_open;          /* brackets */
+};
+
+static size_t skip_comment(const char *text, size_t i) {
+        const char *end;
+
+        if (text[i] == '-' && text[i + 1] == '-') {
+                end = strchr(text + i, '\n');
+        } else if (text[i] == '/' && text[i + 1] == '*') {
+                end = strstr(text + i + 2, "*/");
+                end = end ? end + 1 : NULL;
+        } else {
+                return i;
+        }
+        return end ? (size_t)(end - text) + 1 : strlen(text);
+}
+
+/* Behind its other end; SIZE_MAX: it has none. Two of them are one inside. */
+static size_t skip_quoted(const char *text, size_t i) {
+        char close = text[i] == '[' ? ']' : text[i];
+        const char *end = text + i;
+
+        do
+                end = strchr(end + 1, close);
+        while (end && close != ']' && end[1] == close && *++end);
+        return end ? (size_t)(end - text) + 1 : SIZE_MAX;
+}
+
+static struct ending ending_of(const char *text) {
+        struct ending e = {.quote = SIZE_MAX};
+        size_t i = 0, next;
+
+        while (text[i] && !(text[i] == ';' && e.n_last)) {
+                next = skip_comment(text, i);
+                if (next == i && strchr("'\"`[", text[i])) {
+                        next = skip_quoted(text, i);
+                        if (next == SIZE_MAX) {
+                                e.quote = i;
+                                return e;
+                        }
+                        e.last = i;
+                        e.n_last = next - i;
+                } else if (next == i && is_in_word(text[i])) {
+                        while (is_in_word(text[next]))
+                                next++;
+                        e.last = i;
+                        e.n_last = next - i;
+                } else if (next == i) {
+                        next++;
+                        e.n_open += (text[i] == '(') - (text[i] == ')');
+                        if (!isspace((unsigned char)text[i]) && text[i] != ';') {
+                                e.last = i;
+                                e.n_last = 1;
+                        }
+                }
+                i = next;
+        }
+        return e;
+}
+
+/* As much of it as is shown, in whole characters. */
+static int shown_bytes(const char *text, size_t n_bytes) {
+        size_t n = MIN(n_bytes, (size_t)MAX_SHOWN_BYTES);
+
+        while (n < n_bytes && n && ((unsigned char)text[n] & 0xc0) == 0x80)
+                n--;
+        return (int)n;
+}
+
+/* False: it does not end too early. */
+static bool tell_ending(const char *statement, struct err *e) {
+        struct ending x;
+        bool is_cut = strcmp(e->text, "incomplete input") == 0 ||
+                      strncmp(e->text, "near \";\"", strlen("near \";\"")) == 0;
+
+        if (!is_cut &&
+            strncmp(e->text, "unrecognized token: ", strlen("unrecognized token: ")) != 0)
+                return false;
+        x = ending_of(statement);
+        if (x.quote != SIZE_MAX)
+                snprintf(e->text, sizeof(e->text), "the %s that begins with %.*s has no end",
+                         statement[x.quote] == '\'' ? "text" : "name",
+                         shown_bytes(statement + x.quote, strlen(statement + x.quote)),
+                         statement + x.quote);
+        else if (is_cut && x.n_last)
+                snprintf(e->text, sizeof(e->text),
+                         "the statement is not complete: it ends behind '%.*s'%s",
+                         shown_bytes(statement + x.last, x.n_last), statement + x.last,
+                         x.n_open > 0 ? ", and a '(' has no ')'" : "");
+        err_make_one_line(e->text);
+        return x.quote != SIZE_MAX || (is_cut && x.n_last);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+void sql_advise(const struct sql *s, const char *statement, bool has_shell, struct err *e) {
         static const struct {
                 const char *marker;
                 unsigned about;
@@ -161,8 +264,11 @@ void sql_advise(const struct sql *s, const char *statement, struct err *e) {
                 {"no such function: ", ABOUT_FUNCTION, ".functions lists silt's own"},
         };
 
+        if (tell_ending(statement, e))
+                return;
         if (strstr(e->text, "no such table: other.") && !sql_has_other(s)) {
-                append(e, "add --other FILE", NULL);
+                if (has_shell)
+                        append(e, "add --other FILE", NULL);
                 return;
         }
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -173,6 +279,8 @@ void sql_advise(const struct sql *s, const char *statement, struct err *e) {
                 best = nearest(s, statement, name, strlen(name), kinds[i].about);
                 if (!best && !kinds[i].else_do && is_quoted(statement, name))
                         append(e, "a text is written in single quotes", NULL);
+                else if (!best && !has_shell)
+                        return;
                 else if (!best && !kinds[i].else_do)
                         append_schema(s, statement, e);
                 else
