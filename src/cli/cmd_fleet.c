@@ -15,6 +15,7 @@
 #include "fleet/fleet_responder.h"
 #include "fleet/server_link.h"
 #include "fleet/server_url.h"
+#include "show/style.h"
 
 static const struct cli_command fleet_command = {
         .name = "fleet",
@@ -134,10 +135,21 @@ static bool parse(int argc, char **argv, struct fleet_words *w, int *ret_exit_st
         return ok;
 }
 
-/* Rows on stdout; what limits their figures beside them. */
-static void print_csv(const struct fleet_answer *a) {
+/* Sentences have names in them that others chose. */
+static void tell(const char *sentence) {
+        struct str clean = {0};
+
+        style_add_clean(&clean, sentence);
+        fprintf(stderr, "silt: %s\n", str_text(&clean));
+        str_done(&clean);
+}
+
+/* Rows on stdout; what limits their figures beside them, and why there are none. */
+static void print_csv(struct fleet_answer *a) {
+        if (a->n_rows == 0 && a->sentence.n)
+                tell(str_text(&a->sentence));
         for (size_t i = 0; i < a->doubts.n; i++)
-                fprintf(stderr, "silt: %s\n", a->doubts.items[i]);
+                tell(a->doubts.items[i]);
         if (a->has_more)
                 fprintf(stderr, "silt: there are more rows: --top N shows up to %d\n",
                         FLEET_MAX_ROWS);

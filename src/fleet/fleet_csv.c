@@ -27,13 +27,16 @@ static void put_text(FILE *out, const char *text) {
         str_done(&clean);
 }
 
-/* Functions, innermost first. */
+/* Functions, innermost first, between semicolons: their names have none of their own. */
 static void put_frames(FILE *out, const char *frames) {
         struct str text = {0};
 
         for (; frames && *frames; frames++)
                 if (*frames != '\n' || frames[1])
-                        str_addf(&text, "%c", *frames == '\n' ? ';' : *frames);
+                        str_addf(&text, "%c",
+                                 *frames == ';'    ? ':'
+                                 : *frames == '\n' ? ';'
+                                                   : *frames);
         if (text.n)
                 put_text(out, str_text(&text));
         str_done(&text);
@@ -47,7 +50,8 @@ static void put_cell(FILE *out, const struct fleet_answer *a, const struct fleet
                         put_text(out, cell->text);
                 break;
         case FLEET_CELL_PATH:
-                fputs(cell->text ? cell->text : "", out);
+                if (cell->text && *cell->text)
+                        put_text(out, cell->text);
                 fputc(',', out);
                 put_frames(out, cell->text ? fleet_answer_frames(a, cell->text) : NULL);
                 break;

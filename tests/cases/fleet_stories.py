@@ -2,7 +2,9 @@
 """silt fleet, small stories that a made-up fleet of equals does not have: clocks that are wrong, call paths that end on one host and grow on
 another, processes older than the time asked for, builds by their first digits. Rows are written as silt push would have sent them."""
 
+import csv
 import hashlib
+import io
 import re
 import time
 
@@ -43,6 +45,12 @@ class Story:
         r = self.t.silt.command("fleet", "--from", self.url, *words, "--json")
         assert r.code == 0, r.errors
         return parse(r.stdout)
+
+    def csv(self, *words):
+        """The rows, and what is said beside them."""
+        r = self.t.silt.command("fleet", "--from", self.url, *words, "--csv")
+        assert r.code == 0, r.errors
+        return list(csv.DictReader(io.StringIO(r.text))), r.errors
 
     def refused(self, *words):
         r = self.t.silt.command("fleet", "--from", self.url, *words)
@@ -159,7 +167,20 @@ def lost_earlier(story):
     assert any("lost 7 events" in d for d in story.ask("services")["doubts"]), story.ask("services")["doubts"]
 
 
-STORIES = (clock_ahead, all_ahead, gone_and_grown, other_build, older_than_asked, first_digits, services_of_a_host, pushed_again, over_time, lost_earlier)
+def beside_csv(story):
+    """What limits the rows, and why there are none, is beside them and does not steer a terminal; a ; in a name parts no functions."""
+    for host, ahead in (("a", 0), ("b", 0), ("\x1b[2Jearly", 1800)):
+        story.add(story.now + ahead, host, {"<[u8; 16] as Clone>::clone": 10}, begin=story.now - DAY)
+    rows, errors = story.csv("services")
+    assert len(rows) == 1 and r"clock of host \x1b[2Jearly is ahead" in errors and "\x1b" not in errors, (rows, errors)
+    rows, _ = story.csv("paths", "--service", "api")
+    assert [row["path_frames"] for row in rows] == ["<[u8: 16] as Clone>::clone;main"], rows
+    rows, errors = story.csv("services", "--service", "nobody")
+    assert rows == [] and "'silt fleet builds' shows when the last were" in errors, (rows, errors)
+
+
+STORIES = (clock_ahead, all_ahead, gone_and_grown, other_build, older_than_asked, first_digits, services_of_a_host, pushed_again, over_time, lost_earlier,
+           beside_csv)
 
 
 def test_stories(t):
