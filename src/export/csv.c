@@ -16,6 +16,12 @@ static void put_quoted(FILE *out, const char *text) {
         }
 }
 
+/* A frame is what stands between two semicolons, as of folded stacks. */
+static void put_frame(FILE *out, const char *name) {
+        for (; *name; name++)
+                put_quoted(out, (char[2]){*name == ';' ? ':' : *name});
+}
+
 static void put_text(FILE *out, const char *text) {
         fputs(",\"", out);
         put_quoted(out, text);
@@ -68,7 +74,7 @@ static void put_site(const struct export_job *job, struct frame_table *frames,
         path = frame_table_path(frames, s->stack, &n);
         fputs(",\"", job->out);
         while (n-- > 0) {
-                put_quoted(job->out, frames->frames.items[path[n]].name);
+                put_frame(job->out, frames->frames.items[path[n]].name);
                 if (n)
                         putc(';', job->out);
         }

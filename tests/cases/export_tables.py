@@ -85,6 +85,17 @@ def test_csv(t):
     assert any(row["function"] == "inner" and row["stack"].split(";")[-2:] == ["keep", "inner"] for row in rows), rows
 
 
+def test_csv_names_with_a_semicolon(t):
+    """Names do not part the stack: a ; in one is written as :, as in folded stacks."""
+    with open(t.path("out.dhat"), "w", encoding="utf-8") as f:
+        json.dump({"dhatFileVersion": 2, "mode": "heap", "verb": "Allocated", "bklt": True, "bkacc": False, "tu": "instrs", "Mtu": "Minstr",
+                   "tuth": 500, "cmd": "a", "pid": 1, "tg": 1, "te": 2, "ftbl": ["[root]", "0x10: <[u8; 16] as Clone>::clone (a.rs:1)", "0x20: main (a.rs:9)"],
+                   "pps": [{"tb": 16, "tbk": 1, "tl": 1, "mb": 16, "mbk": 1, "gb": 16, "gbk": 1, "eb": 16, "ebk": 1, "fs": [1, 2]}]}, f)
+    with open(export(t, t.path("out.dhat"), "csv"), newline="", encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    assert [(row["function"], row["stack"]) for row in rows] == [("<[u8; 16] as Clone>::clone", "main;<[u8: 16] as Clone>::clone")], rows
+
+
 def test_json_lines(t):
     trace = recorded(t)
     with open(export(t, trace, "json")) as f:
