@@ -15,6 +15,8 @@ const struct trace_graph *query_graph(const struct query *q, size_t graph_idx) {
 int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                      bytes_buf *ret_bytes, struct err *reterr) {
         const struct trace_graph *g = trace_graph(q->reader, graph_idx);
+        struct err e = {0};
+        int r;
 
         if (!g)
                 return err_set(
@@ -24,7 +26,10 @@ int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
                 return err_set(reterr, -EBADMSG,
                                "the graph is of a process that the trace does not have");
         *ret = *g;
-        return trace_read_graph(q->reader, graph_idx, ret_bytes, reterr);
+        r = trace_read_graph(q->reader, graph_idx, ret_bytes, &e);
+        if (r < 0)
+                query_note_damage(q, &e); /* for answers that are told without it */
+        return r < 0 ? err_set(reterr, r, "%s", e.text) : r;
 }
 
 size_t query_n_bills(const struct query *q) {

@@ -93,18 +93,25 @@ void task_brief_read(struct task_brief *b, struct query *q, const struct frame_n
         struct tasks_options options = TASKS_OPTIONS_DEFAULT;
         struct err why = {0};
         struct tasks t;
+        int r = 0;
 
         *b = (struct task_brief){.arena = arena_new(), .sentence = ""};
         if (graph == SIZE_MAX)
                 return;
         b->has_graph = true;
         b->at_ns = query_graph(q, graph)->time_ns;
-        if (!query_graph(q, graph)->has_heads || !tasks_are_in(q, graph, &b->is_nameless)) {
+        if (query_graph(q, graph)->has_heads)
+                r = tasks_are_in(q, graph, &b->is_nameless, &why);
+        if (r == 0) {
+                b->is_known = query_graph(q, graph)->has_heads;
                 say_none(b);
                 return;
         }
         tasks_init(&t, &options, q, names->names);
-        if (tasks_gather(&t, q, graph, &why) >= 0)
+        if (r > 0)
+                r = tasks_gather(&t, q, graph, &why);
+        b->is_known = r >= 0;
+        if (b->is_known)
                 take(b, &t);
         else
                 say_unreadable(b, why.text);

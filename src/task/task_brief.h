@@ -26,6 +26,7 @@ struct task_brief_row {
 
 struct task_brief {
         bool has_graph;
+        bool is_known; /* the rows are all there are; else the graph cannot be read, or has no heads of tasks */
         bool has_tasks;   /* else the sentence says what there is in their place */
         bool is_nameless; /* some functions have no names (yet), which might tell more */
         uint64_t at_ns;   /* the graph's moment */
@@ -35,7 +36,7 @@ struct task_brief {
         struct arena *arena; /* of all texts */
 };
 
-/* QUERY_ALL: of any process. A graph that cannot be read is told as one without tasks, by its error. */
+/* QUERY_ALL: of any process. Of a graph that cannot be read the sentence is its error. */
 void task_brief_read(struct task_brief *b, struct query *q, const struct frame_names *names,
                      uint32_t process);
 void task_brief_done(struct task_brief *b);

@@ -66,7 +66,8 @@ void task_findings_add(struct findings *to, struct query *q, const struct frame_
         struct tasks t;
         size_t n = 0;
 
-        if (graph == SIZE_MAX || !query_graph(q, graph)->has_heads || !tasks_are_in(q, graph, NULL))
+        if (graph == SIZE_MAX || !query_graph(q, graph)->has_heads ||
+            tasks_are_in(q, graph, NULL, &unsaid) <= 0)
                 return;
         tasks_init(&t, &options, q, names->names);
         if (tasks_gather(&t, q, graph, &unsaid) >= 0)

@@ -36,15 +36,15 @@ int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err 
         return r < 0 ? err_set_errno(reterr, r, "cannot find the tasks") : 0;
 }
 
-bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless) {
+int tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless, struct err *reterr) {
         struct held_graph g = {0};
         heap_function_list functions = {0};
-        struct err unsaid = {0};
         struct query_frame frame;
         bool is_found = false, is_nameless = false;
+        int r = kept_graph_read(q, graph_idx, &g.info, &g.heap, reterr);
 
-        if (kept_graph_read(q, graph_idx, &g.info, &g.heap, &unsaid) < 0)
-                return false;
+        if (r < 0)
+                return r;
         heap_functions_find(&g.heap, &functions);
         for (size_t i = 0; i < functions.n && !is_found; i++) {
                 bool has_name = held_graph_function(&g, q, functions.items[i], &frame);

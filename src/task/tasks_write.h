@@ -26,9 +26,9 @@ void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
 int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err *reterr);
 void tasks_done(struct tasks *t);
 
-/* Most programs have none: whether a graph has some is seen by the names of functions, before anything is computed.
- * *ret_is_nameless: false is not for sure, as some functions have no names; NULL ok. */
-bool tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless);
+/* Most programs have none: whether a graph has some is seen by the names of functions, before anything is computed. 1: it has, 0: it has not,
+ * which is not for sure if *ret_is_nameless, as some functions have no names; NULL ok. */
+int tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless, struct err *reterr);
 
 void tasks_text(FILE *out, const struct tasks *t);
 void tasks_json(FILE *out, const struct tasks *t);

@@ -128,10 +128,10 @@ static void put_text(struct json *j, const char *key, const char *text) {
                 json_null(j);
 }
 
-/* null: there is no graph, and nobody knows. */
+/* null: there is no graph that tells, and nobody knows. */
 static void put_tasks(struct json *j, const struct model *m) {
         json_key(j, "task_groups");
-        if (!m->tasks.has_graph) {
+        if (!m->tasks.is_known) {
                 json_null(j);
                 return;
         }

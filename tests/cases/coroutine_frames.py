@@ -2,6 +2,7 @@
 """silt tasks, of coroutines of C++ (coroutine_frames.cc) as GCC and clang make them."""
 
 import os
+import re
 import shutil
 
 from attach._target import Attached, Target
@@ -54,6 +55,27 @@ def check(t, compiler, level):
 def test_gcc(t):
     check(t, "g++", "-O0")
     check(t, "g++", "-O2")
+
+
+def test_a_damaged_graph(t):
+    """Nobody says then that there are no tasks."""
+    program, trace = build(t, "g++", "-O0"), t.path("t.silt")
+    r = t.silt.record(trace, [program, "50", "400"], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    with open(trace, "rb") as f:
+        data = bytearray(f.read())
+    data[data.index(b"\xf5sltGRPH") + 200] ^= 1
+    with open(trace, "wb") as f:
+        f.write(data)
+    for words, said in ((["top", "--batch", "--tasks"], r"Tasks are unknown: chunk GRPH at offset \d+: its checksum is wrong\."),
+                        (["top", "--batch"], r".* A part of the trace cannot be read: chunk GRPH at offset \d+: its checksum is wrong\."),
+                        (["report"], r"! Incomplete: chunk GRPH at offset \d+: its checksum is wrong\.")):
+        r = t.silt.command(*words, trace)
+        assert r.code == 0 and re.match(said, " ".join(r.text.split())), (words, r.text[:400], r.errors)
+    frame = parse(t.silt.command("top", "--json", trace).text)
+    assert frame["tasks"] is None and frame["task_groups"] is None, frame
+    r = t.silt.command("tasks", trace)
+    assert r.code == 2 and re.fullmatch(r"silt: chunk GRPH at offset \d+: its checksum is wrong\n", r.errors), r.errors
 
 
 def test_clang(t):
