@@ -4,7 +4,7 @@
 
     check_source.py layers     includes follow tools/layers.txt, as docs/architecture.md has it
     check_source.py private    a header that says "Inside FOLDER/ only" is included by that folder alone
-    check_source.py headers CC every header of src/ compiles alone
+    check_source.py headers CC every header of src/ compiles alone: the build shows it of those that a source includes first
     check_source.py names      the name of a file of src/ is used once
     check_source.py sleeps     nothing in src/ waits by sleeping
     check_source.py form       licence line, length of files, marks of unfinished work
@@ -149,7 +149,24 @@ def check_private():
                 yield f"{rel(path)}:{number}: {match[1]} is for {owners[match[1]]}/ only"
 
 
+FIRST_INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
+NOT_ALWAYS_BUILT = re.compile(r"(_fuzz|_seeds|_aarch64|_x86_64)\.c$")
+
+
+def headers_compiled_first():
+    """Those that a source of every build includes before all else: the build compiles them alone, and this need not."""
+    found = set()
+    for path in files(SRC, ".c"):
+        match = None if NOT_ALWAYS_BUILT.search(path) else FIRST_INCLUDE.match(without_comments(read(path)))
+        if match:
+            found.add(os.path.normpath(os.path.join(SRC, match[1])))
+    return found
+
+
 def check_headers(compiler):
+    compiled = headers_compiled_first()
+    left = [path for path in files(SRC, ".h") if os.path.normpath(path) not in compiled]
+
     def compile_one(path):
         std = "gnu11" if os.path.relpath(path, SRC).split(os.sep)[0] in RUNTIME_FOLDERS else "gnu17"
         done = subprocess.run(
@@ -159,7 +176,7 @@ def check_headers(compiler):
         return path, done
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for path, done in pool.map(compile_one, files(SRC, ".h")):
+        for path, done in pool.map(compile_one, left):
             if done.returncode != 0:
                 yield f"{rel(path)} does not compile alone:\n{done.stderr}"
 

@@ -3,6 +3,7 @@
 """Rules of check_source.py fail where they are broken: small trees, each with one thing wrong."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,27 @@ def problems(check, tree):
             return list(check())
         finally:
             check_source.ROOT, check_source.SRC = before
+
+
+class Headers(unittest.TestCase):
+    def check(self, tree, *expected):
+        found = problems(lambda: check_source.check_headers([shutil.which("cc") or "gcc"]), tree)
+        self.assertEqual(len(found), len(expected), found)
+        for text, part in zip(found, expected):
+            self.assertIn(part, text)
+
+    BROKEN = {"a/bad.h": "size_t n_of(void);\n"}
+
+    def test_alone(self):
+        self.check({"a/good.h": "#include <stddef.h>\nsize_t n_of(void);\n"})
+        self.check(self.BROKEN, "src/a/bad.h does not compile alone")
+
+    def test_first_in_a_source(self):
+        """Which the build compiles, and which would fail there."""
+        self.check({**self.BROKEN, "a/bad.c": '/* #include <stddef.h> */\n#include "a/bad.h"\n'})
+        self.check({**self.BROKEN, "a/bad.c": '#include <stddef.h>\n\n#include "a/bad.h"\n'}, "a/bad.h")
+        self.check({**self.BROKEN, "a/bad_fuzz.c": '#include "a/bad.h"\n'}, "a/bad.h")
+        self.check({**self.BROKEN, "a/bad_aarch64.c": '#include "a/bad.h"\n'}, "a/bad.h")
 
 
 class Private(unittest.TestCase):
