@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "reach/vtable.h"
@@ -23,6 +24,29 @@ static uint32_t type_at(struct heap_graph *h, const struct reach_memory *m, uint
                                 .kind = (enum heap_type_kind)table.kind};
         h->n_types++;
         return h->n_types;
+}
+
+/* Compilers merge functions that are the same for several types: which type a table is of, another function of it may tell. */
+static int add_functions(struct heap_graph *h, const struct reach_memory *m) {
+        uint32_t n = h->n_types;
+
+        for (uint32_t i = 0; i < n; i++) {
+                uint64_t functions[VTABLE_MAX_FUNCTIONS], table = h->types[i].table;
+                unsigned n_functions =
+                        h->types[i].kind == TYPE_OTHER ? vtable_functions(m, table, functions) : 0;
+
+                for (unsigned k = 1; k < n_functions && h->n_types < HEAP_MAX_TYPES; k++) {
+                        struct heap_type *t = &h->types[h->n_types++];
+
+                        *t = (struct heap_type){.name = strdup(""),
+                                                .function = functions[k],
+                                                .table = table,
+                                                .kind = TYPE_OTHER};
+                        if (!t->name)
+                                return -ENOMEM;
+                }
+        }
+        return 0;
 }
 
 int block_types_find(const struct reach_memory *m, const uint64_t *tables, struct heap_graph *h) {
@@ -47,5 +71,5 @@ int block_types_find(const struct reach_memory *m, const uint64_t *tables, struc
                         r = -ENOMEM;
         }
         map_done(&known);
-        return r;
+        return r < 0 ? r : add_functions(h, m);
 }

@@ -5,5 +5,5 @@
 #include "reach/heap_graph.h"
 #include "reach/memory_scan.h"
 
-/* Fills types, n_types and type_of of a graph whose blocks are those of `tables`, each an address or 0. 0 or -ENOMEM. */
+/* Fills types (a row for each function of a table that is neither a class's nor a `dyn`'s: the blocks have the first), n_types and type_of of a graph whose blocks are those of `tables`, each an address or 0. 0 or -ENOMEM. */
 int block_types_find(const struct reach_memory *m, const uint64_t *tables, struct heap_graph *ret);

@@ -37,7 +37,7 @@ struct heap_place {
 enum heap_type_kind {
         TYPE_CXX,   /* a C++ class: `name` is mangled, as RTTI has it */
         TYPE_RUST,  /* behind a Rust `dyn`: `function` drops one, or does something with it */
-        TYPE_OTHER, /* `function` is the first of its table */
+        TYPE_OTHER, /* `function` is the first of its table; rows behind those of all blocks, with the same table, are of the others */
         N_TYPE_KINDS,
 };
 

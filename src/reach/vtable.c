@@ -82,3 +82,14 @@ bool vtable_read(const struct reach_memory *m, uint64_t address, struct vtable *
         ret->function = table[0];
         return is_code(m, table[0]) && is_code(m, table[1]) && is_code(m, table[2]);
 }
+
+unsigned vtable_functions(const struct reach_memory *m, uint64_t address,
+                          uint64_t ret[VTABLE_MAX_FUNCTIONS]) {
+        size_t n_words =
+                m->read(m->ctx, address, ret, VTABLE_MAX_FUNCTIONS * sizeof(*ret)) / sizeof(*ret);
+        unsigned n = 0;
+
+        while (n < n_words && is_code(m, ret[n]))
+                n++;
+        return n;
+}

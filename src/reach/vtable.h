@@ -9,6 +9,7 @@ enum {
         VTABLE_LOOK_WORDS = 6, /* of a block: a task's table comes behind its state and its links */
         VTABLE_CXX_WORDS = 4,  /* a class's before it */
         VTABLE_MAX_NAME = 512,
+        VTABLE_MAX_FUNCTIONS = 8,
 };
 
 enum vtable_kind {
@@ -25,3 +26,7 @@ struct vtable {
 
 /* Whether a table is there. Memory is hostile: nothing in it is believed that was not looked at. */
 bool vtable_read(const struct reach_memory *m, uint64_t address, struct vtable *ret);
+
+/* How many words from there on are functions, and which. */
+unsigned vtable_functions(const struct reach_memory *m, uint64_t address,
+                          uint64_t ret[VTABLE_MAX_FUNCTIONS]);

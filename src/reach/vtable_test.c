@@ -115,6 +115,22 @@ static void test_functions(void **state) {
         assert_false(vtable_read(&memory, at(10), &v));
 }
 
+static void test_all_functions(void **state) {
+        uint64_t functions[VTABLE_MAX_FUNCTIONS];
+
+        (void)state;
+        memset(constants, 0, sizeof(constants));
+        for (unsigned i = 0; i < 20; i++)
+                constants[10 + i] = CODE + i;
+        assert_int_equal(vtable_functions(&memory, at(10), functions), VTABLE_MAX_FUNCTIONS);
+        assert_int_equal(functions[VTABLE_MAX_FUNCTIONS - 1], CODE + VTABLE_MAX_FUNCTIONS - 1);
+        constants[15] = 64; /* a size ends it */
+        assert_int_equal(vtable_functions(&memory, at(10), functions), 5);
+        constants[CONSTANT_WORDS - 1] = CODE; /* the memory ends */
+        assert_int_equal(vtable_functions(&memory, at(CONSTANT_WORDS - 1), functions), 1);
+        assert_int_equal(vtable_functions(&memory, at(0), functions), 0);
+}
+
 /* Whatever is there: a name is text, a function is code. */
 static void test_random(void **state) {
         struct draw c = draw_from(7);
@@ -149,9 +165,8 @@ static void test_random(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_class),
-                cmocka_unit_test(test_dyn),
-                cmocka_unit_test(test_functions),
+                cmocka_unit_test(test_class),     cmocka_unit_test(test_dyn),
+                cmocka_unit_test(test_functions), cmocka_unit_test(test_all_functions),
                 cmocka_unit_test(test_random),
         };
 

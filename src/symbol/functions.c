@@ -249,3 +249,13 @@ const struct function *functions_find_trampoline(const struct functions *f, uint
                                 return &f->by_begin.items[i];
         return NULL;
 }
+
+size_t functions_n_names(const struct functions *f, const struct function *at) {
+        size_t n = 0;
+
+        for (size_t i = functions_up_to(f, at->begin);
+             i-- > 0 && f->by_begin.items[i].begin == at->begin;)
+                n += i == 0 || f->by_begin.items[i - 1].begin != at->begin ||
+                     strcmp(f->by_begin.items[i].name, f->by_begin.items[i - 1].name) != 0;
+        return n;
+}

@@ -48,3 +48,6 @@ uint64_t functions_code_begin(const struct functions *f);
 /* Where a signal handler returns to: nothing called it, so a frame there is at its very begin and the
  * byte before belongs to another function. NULL: the address is not right before such a one. */
 const struct function *functions_find_trampoline(const struct functions *f, uint64_t address);
+
+/* How many names begin where this one does: compilers merge functions whose code is the same. */
+size_t functions_n_names(const struct functions *f, const struct function *at);

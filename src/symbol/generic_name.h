@@ -8,5 +8,6 @@
 #include "base/str.h"
 
 /* function is readable: "tokio::runtime::task::raw::poll::h0123456789abcdef"; plain as DWARF has it: "poll<app::Future, app::Scheduler>". Appends
- * "tokio::runtime::task::raw::poll<app::Future, app::Scheduler>"; false: it is no such function. */
-bool generic_name_add(const char *function, const char *plain, struct str *to);
+ * "tokio::runtime::task::raw::poll<app::Future, app::Scheduler>", and " [clone .merged]" where the same code is a function of other types, too; false: it is
+ * no such function. */
+bool generic_name_add(const char *function, const char *plain, bool is_merged, struct str *to);

@@ -154,10 +154,10 @@ struct naming {
         void *ctx;
 };
 
-/* plain: the function's name as its source has it; NULL: unknown. */
+/* plain: the function's name as its source has it; NULL: unknown. f: what its symbol says; NULL: it has none. */
 static void emit_function(struct naming *k, size_t address_idx, const char *linker_name,
-                          const char *plain, bool is_plt, const char *file, uint32_t line,
-                          bool inlined, bool guess) {
+                          const char *plain, const struct function *f, const char *file,
+                          uint32_t line, bool inlined, bool guess) {
         _cleanup_free_ char *function = symbol_demangle(linker_name ? linker_name : "");
         struct str stub = {0};
         struct trace_symbol s = {.location = (uint32_t)address_idx,
@@ -166,18 +166,20 @@ static void emit_function(struct naming *k, size_t address_idx, const char *link
                                  .line = file ? line : 0,
                                  .inlined = inlined,
                                  .guess = guess};
+        bool is_plt = f && f->is_plt;
 
         if (is_plt)
                 str_addf(&stub, "%s@plt", function);
-        if (is_plt || generic_name_add(function, plain, &stub))
+        if (is_plt || generic_name_add(function, plain,
+                                       f && functions_n_names(&k->m->functions, f) > 1, &stub))
                 s.function = str_text(&stub);
         k->fn(k->ctx, &s);
         str_done(&stub);
 }
 
-static void emit(struct naming *k, size_t address_idx, const char *linker_name, bool is_plt,
-                 const char *file, uint32_t line, bool inlined, bool guess) {
-        emit_function(k, address_idx, linker_name, NULL, is_plt, file, line, inlined, guess);
+static void emit(struct naming *k, size_t address_idx, const char *linker_name, const char *file,
+                 uint32_t line, bool inlined, bool guess) {
+        emit_function(k, address_idx, linker_name, NULL, NULL, file, line, inlined, guess);
 }
 
 static void count(struct origin_counts *c, const struct function *f, bool is_named, bool guess,
@@ -283,7 +285,7 @@ static void name_address(struct naming *k, size_t i) {
 
         if (trampoline) {
                 count(&k->m->counts, trampoline, true, false, false);
-                emit(k, i, trampoline->name, false, NULL, 0, false, false);
+                emit(k, i, trampoline->name, NULL, 0, false, false);
                 return;
         }
         /* The nearest symbol below is another function's if one begins between. */
@@ -305,13 +307,13 @@ static void name_address(struct naming *k, size_t i) {
                 const struct inline_site *s = &dwarf->sites.items[at];
                 Dwarf_Die die = s->die;
 
-                emit(k, i, inline_linker_name(&die), false, p.file, p.line, true, false);
+                emit(k, i, inline_linker_name(&die), p.file, p.line, true, false);
                 p.file = s->call_file;
                 p.line = s->call_line;
         }
         if (name || p.file || p.site != INLINE_NONE)
-                emit_function(k, i, name, plain_name(dwarf, p.function), f && f->is_plt, p.file,
-                              p.line, false, guess);
+                emit_function(k, i, name, plain_name(dwarf, p.function), f, p.file, p.line, false,
+                              guess);
 }
 
 /* A debug file may be linked at another address than the file that ran. */
@@ -348,7 +350,7 @@ void symbol_module_name(struct symbol_module *m, const uint64_t *addresses, size
                 const char *name = kernel_names_find(m->kernel, addresses[i]);
 
                 if (name)
-                        emit(&k, i, name, false, NULL, 0, false, false);
+                        emit(&k, i, name, NULL, 0, false, false);
         }
         if (m->kernel)
                 return;

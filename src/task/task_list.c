@@ -13,9 +13,10 @@ enum { MAX_AGED_SLICES = 256 };
 /* Of one table or one function: the same for all blocks that have it. */
 struct told_name {
         bool has_name, has_place; /* else it is no code: heads of sources begin with data */
-        uint64_t address;
-        const char *function; /* the query's */
-        uint32_t type;        /* in the texts */
+        bool is_merged;           /* other types have the same code */
+        const char *function;     /* the query's */
+        uint64_t code;            /* that tells the type from others */
+        uint32_t type;            /* in the texts */
         enum task_kind kind;
 };
 
@@ -24,31 +25,120 @@ struct finding_tasks {
         struct held_graph *g;
         struct query *q;
         struct site_texts *texts;
-        struct map names; /* address of a function → number in told */
+        struct map names;   /* address of a table, or of a function → number in told */
+        VEC(uint32_t) rows; /* numbers of types: the functions of tables, by table */
         VEC(struct told_name) told;
         struct map reused; /* stack → is_reused */
         struct map kinds;  /* stack → task_kind, of tasks whose type is unknown */
 };
 
-static const struct told_name *name_of(struct finding_tasks *f, uint64_t address) {
-        struct query_frame frame;
-        struct told_name one = {.address = address};
+static int by_table(const void *a, const void *b, void *ctx) {
+        const struct heap_type *types = ctx;
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+        if (types[x].table != types[y].table)
+                return types[x].table < types[y].table ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+static void sort_rows(struct finding_tasks *f) {
+        const struct heap_graph *h = &f->g->heap;
+
+        for (uint32_t i = 0; i < h->n_types; i++)
+                if (h->types[i].kind == TYPE_OTHER)
+                        vec_push(&f->rows, i);
+        if (f->rows.n)
+                qsort_r(f->rows.items, f->rows.n, sizeof(f->rows.items[0]), by_table, h->types);
+}
+
+/* Where the functions of a table begin among the rows. */
+static size_t find_rows(const struct finding_tasks *f, uint64_t table) {
+        const struct heap_type *types = f->g->heap.types;
+        size_t low = 0, high = f->rows.n;
+
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+
+                if (types[f->rows.items[mid]].table < table)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+static void take_type(struct finding_tasks *f, const char *function, struct told_name *one) {
         struct str type = {0};
+
+        one->kind = task_add_type(function, &type);
+        one->type = type.n ? text_pool_add(&f->texts->pool, str_text(&type)) : 0;
+        one->is_merged = one->type && task_is_merged(function);
+        str_done(&type);
+}
+
+/* The first function tells the runtime, and the one that runs the task tells its type: others are often one for several types, which compilers merge. What
+ * lies behind a table may be the next one. Recordings of before other functions were kept have the first alone. */
+static void take_table(struct finding_tasks *f, uint64_t table, struct told_name *one) {
+        const struct heap_type *types = f->g->heap.types;
+        size_t first = find_rows(f, table), i = first;
+        struct query_frame frame;
+
+        one->code = types[f->rows.items[first]].function;
+        one->has_name = held_graph_function(f->g, f->q, one->code, &frame);
+        if (!one->has_name)
+                return;
+        one->function = frame.function;
+        if (!task_is_runtime(one->function))
+                return;
+        for (; i < f->rows.n && types[f->rows.items[i]].table == table; i++)
+                if (held_graph_function(f->g, f->q, types[f->rows.items[i]].function, &frame) &&
+                    task_is_poll(frame.function)) {
+                        one->code = types[f->rows.items[i]].function;
+                        take_type(f, frame.function, one);
+                        return;
+                }
+        if (i == first + 1)
+                take_type(f, one->function, one);
+}
+
+static const struct told_name *name_of(struct finding_tasks *f, const struct heap_type *type,
+                                       const struct heap_head *head) {
+        uint64_t address = type ? type->table : heap_head_function(head);
+        struct told_name one = {.code = address};
+        struct query_frame frame;
         bool is_new;
         uint64_t *known = map_put(&f->names, address, f->told.n, &is_new);
 
         if (!is_new)
                 return &f->told.items[*known];
-        one.has_place = held_graph_place(f->g, f->q, address, &frame);
-        if (held_graph_function(f->g, f->q, address, &frame)) {
+        one.has_place = held_graph_place(f->g, f->q, type ? type->function : address, &frame);
+        if (type && type->kind == TYPE_OTHER) {
+                take_table(f, address, &one);
+        } else if (held_graph_function(f->g, f->q, type ? type->function : address, &frame)) {
                 one.has_name = true;
                 one.function = frame.function;
-                one.kind = task_add_type(frame.function, &type);
-                one.type = type.n ? text_pool_add(&f->texts->pool, str_text(&type)) : 0;
+                take_type(f, frame.function, &one);
         }
-        str_done(&type);
         vec_push(&f->told, one);
         return &f->told.items[f->told.n - 1];
+}
+
+/* Where several tables have the function by which a type is told, types share it. */
+static void find_merged(struct finding_tasks *f) {
+        const struct heap_type *types = f->g->heap.types;
+        struct map n_tables = {0};
+
+        for (size_t i = 0; i < f->rows.n; i++)
+                if (i == 0 || types[f->rows.items[i]].table != types[f->rows.items[i - 1]].table)
+                        ++*map_put(&n_tables, name_of(f, &types[f->rows.items[i]], NULL)->code, 0,
+                                   NULL);
+        for (size_t i = 0; i < f->told.n; i++) {
+                uint64_t n = 0;
+
+                map_get(&n_tables, f->told.items[i].code, &n);
+                f->told.items[i].is_merged |= f->told.items[i].type && n > 1;
+        }
+        map_done(&n_tables);
 }
 
 /* Which word leads to the table; TASK_CODE: none, the first is code. */
@@ -90,7 +180,8 @@ static struct task_group *group_of(struct finding_tasks *f, const struct task_la
         struct task_group fresh = {.layout = layout,
                                    .kind = kind_of(f, name, block),
                                    .type = name->type,
-                                   .code = name->type ? 0 : name->address,
+                                   .code = name->type ? 0 : name->code,
+                                   .is_merged = name->is_merged,
                                    .site = site,
                                    .stack = is_recorded ? g->stacks[block] : REACH_NO_SITE,
                                    .first_seq = UINT64_MAX,
@@ -101,7 +192,7 @@ static struct task_group *group_of(struct finding_tasks *f, const struct task_la
                 struct task_group *x = &f->l->groups.items[i];
 
                 if (x->layout == layout && x->kind == fresh.kind && x->type == fresh.type &&
-                    x->code == fresh.code && x->site == site)
+                    x->code == fresh.code && x->is_merged == fresh.is_merged && x->site == site)
                         return x;
         }
         vec_push(&f->l->groups, fresh);
@@ -205,8 +296,7 @@ static void take_head(struct finding_tasks *f, const struct heap_head *head) {
         const struct heap_graph *h = &f->g->heap;
         uint32_t type = h->type_of ? h->type_of[head->block] : 0;
         uint64_t table = type ? h->types[type - 1].table : 0;
-        const struct told_name *name =
-                name_of(f, type ? h->types[type - 1].function : heap_head_function(head));
+        const struct told_name *name = name_of(f, type ? &h->types[type - 1] : NULL, head);
         const struct task_layout *layout;
         struct task_word word = {0};
         enum task_told told;
@@ -346,10 +436,13 @@ int task_list_make(struct task_list *l, struct held_graph *g, struct query *q,
         int r;
 
         *l = (struct task_list){0};
+        sort_rows(&f);
+        find_merged(&f);
         for (uint32_t i = 0; i < g->heap.n_heads; i++)
                 take_head(&f, &g->heap.heads[i]);
         drop_broken(l);
         map_done(&f.names);
+        vec_free(&f.rows);
         map_done(&f.reused);
         map_done(&f.kinds);
         vec_free(&f.told);

@@ -24,6 +24,7 @@ struct task_group {
         const struct task_layout *layout;
         enum task_kind kind;
         uint32_t type;  /* in the texts; 0: unknown */
+        bool is_merged; /* or it is of another type whose code is the same */
         uint64_t code;  /* where the type is unknown: the function that tells it from others */
         uint32_t site;  /* where they were spawned, in the texts; REACH_NO_SITE: unknown */
         uint32_t stack; /* one call path of those; REACH_NO_SITE: unknown */

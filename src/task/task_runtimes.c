@@ -158,6 +158,10 @@ bool task_is_poll(const char *function) {
         return false;
 }
 
+bool task_is_merged(const char *function) {
+        return has_name(function, "*[clone .merged]");
+}
+
 enum task_caller task_caller_of(const char *function) {
         /* workers run on such threads too, but below a scheduler */
         static const char *const blocking[] = {"tokio::runtime::blocking::", "::UnownedTask<"};

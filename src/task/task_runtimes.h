@@ -55,6 +55,9 @@ bool task_is_runtime(const char *function);
 /* Whether it is the one that runs a task, below which is what the task does. */
 bool task_is_poll(const char *function);
 
+/* Whether its types are those of one of several functions that the compiler found to be the same. */
+bool task_is_merged(const char *function);
+
 /* Who calls such a function, from the inner end on. */
 enum task_caller {
         TASK_CALLER_UNKNOWN,   /* it does not tell: the next one may */

@@ -64,6 +64,9 @@ static void test_what_is_no_task(void **state) {
         assert_int_equal(find("", REFS(1), 2, &got), TASK_TOLD_NONE);
         assert_true(task_is_runtime(POLL "::<app::F>"));
         assert_false(task_is_runtime("app" POLL));
+        assert_true(task_is_merged(POLL "<app::F, app::S> [clone .merged]"));
+        assert_true(task_is_poll(POLL "<app::F, app::S> [clone .merged]"));
+        assert_false(task_is_merged(POLL "<app::F, app::S>"));
 }
 
 static void test_types(void **state) {

@@ -53,8 +53,10 @@ static void put_group(struct json *j, const struct tasks *t, const struct task_g
         json_put_string(j, "kind", task_kind_name(x->kind));
         put_text(j, "type", type);
         if (x->type)
-                task_add_type_words(type, &text);
+                tasks_add_type(t, x, &text);
         put_text(j, "runs", str_text(&text));
+        json_key(j, "is_merged");
+        json_bool(j, x->is_merged);
         str_clear(&text);
         tasks_add_spawn(t, x, true, &text);
         put_text(j, "spawned", str_text(&text));

@@ -100,6 +100,8 @@ void tasks_add_type(const struct tasks *t, const struct task_group *x, struct st
                 task_add_type_words(t->texts.pool.items.items[x->type], to);
         else
                 str_add(to, "a type without a name");
+        if (x->is_merged)
+                str_add(to, " or a type with the same code");
 }
 
 /* "3 running, 12 ready and 4,081 waiting" */

@@ -190,3 +190,29 @@ def test_program_without_tasks(t):
     assert r.code == 0, r.errors
     r = t.silt.command("tasks", t.path("bare.silt"))
     assert r.code == 2 and "graph" in r.errors and r.errors.count("\n") == 1, r.errors
+
+
+def test_merged_functions(t):
+    """Compilers make one of functions that are the same: the type is that of the function that runs the task; where that is one of several types', silt says so."""
+    if not shutil.which("rustc"):
+        skip("there is no rustc")
+    program, trace = t.path("merged"), t.path("t.silt")
+    r = run(["rustc", "--edition", "2021", "--crate-name", "async_task", "-g", "-O", "-C", "codegen-units=1", "-o", program,
+             os.path.join(ROOT, "tests/cases/merged_tasks.rs")], timeout_s=300)
+    assert r.code == 0, r.errors
+    n = dict(zip(("fetch", "serve", "Left", "Right"), (t.chance.randint(10, 99) for _ in range(4))))
+    names = [line for line in run(["nm", "-C", program]).text.splitlines() if "RawTask" in line and line.rstrip().endswith("schedule")]
+    with Program(t, t.silt.run_argv(trace, [program, *map(str, n.values())], ["-f"])):
+        r = t.silt.command("snapshot", trace, "--graph")
+        assert r.code == 0, r.errors
+    answer = tasks(t, trace)
+    told = sorted((g["tasks"], g["runs"], g["is_merged"]) for g in answer["groups"])
+    t.notes.append(f"{len(names)} names of schedule, at {len({line.split()[0] for line in names})} addresses")
+    assert answer["tasks"] == answer["waiting"] == sum(n.values()) and not answer["unknown"], answer
+    for name in ("fetch", "serve"):
+        assert (n[name], "async_task::" + name, False) in told, told
+    twins = [row for row in told if row[1] not in ("async_task::fetch", "async_task::serve")]
+    assert sum(row[0] for row in twins) == n["Left"] + n["Right"], told
+    for tasks_n, runs, is_merged in twins:
+        name = runs.removeprefix("async_task::").removesuffix(" or a type with the same code")
+        assert name in ("Left", "Right") and is_merged == (runs != "async_task::" + name) and (is_merged or tasks_n == n[name]), told

@@ -6,7 +6,7 @@ import { optional, said, stack } from "./common";
 const states = { waiting: number, ready: number, running: number, finished: number };
 
 const group = object({
-  runtime: string, layout: string, kind: string, type: nullable(string), runs: nullable(string), spawned: nullable(string), tasks: number, ...states,
+  runtime: string, layout: string, kind: string, type: nullable(string), runs: nullable(string), is_merged: boolean, spawned: nullable(string), tasks: number, ...states,
   with_handle: number, cancelled: number, bytes: number, finished_bytes: number, retained_bytes: number, oldest_s: nullable(number), newest_s: nullable(number),
   kept_by: array(object({ name: string, tasks: number, stack: optional(stack) })), stack: optional(stack), shown: optional(number),
   // from samples of their polls; null: nobody looked
