@@ -23,7 +23,7 @@ struct dhat {
         uint64_t version, pid, end_time, peak_time, sample_bytes;
         double ns_a_unit; /* 0: its times are no time */
         bool has_lives;   /* of blocks: without them it does not know what was live when */
-        bool has_accesses, has_points;
+        bool has_accesses, has_points, is_of_valgrind;
 };
 
 static bool matches(const uint8_t *head, size_t n) {
@@ -93,7 +93,10 @@ static void read_member(struct dhat *d, struct json_reader *j) {
         } else if (json_reader_key_is(j, "tg")) {
                 d->peak_time = json_reader_uint(j);
         } else if (json_reader_key_is(j, "tu")) {
-                d->ns_a_unit = ns_of_unit(json_reader_string(j));
+                const char *unit = json_reader_string(j);
+
+                d->ns_a_unit = ns_of_unit(unit);
+                d->is_of_valgrind = strcmp(unit, "instrs") == 0;
         } else if (json_reader_key_is(j, "bklt")) {
                 d->has_lives = json_reader_bool(j);
         } else if (json_reader_key_is(j, "bkacc")) {
@@ -199,6 +202,7 @@ static int put_all(const struct dhat *d, struct import_trace *t, const struct im
         int r = import_trace_begin(t, &begin, reterr);
 
         import_frames_init(&frames);
+        frames.are_of_memory = d->is_of_valgrind;
         for (size_t i = 0; i < d->points.n && r >= 0; i++) {
                 uint32_t stack = 0;
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/import_frames.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "import/import_hash.h"
 
 enum { FRAMES_ARENA_BYTES = 1 << 20 }; /* kept from one path to the next */
 
@@ -14,6 +21,7 @@ void import_frames_init(struct import_frames *f) {
 void import_frames_done(struct import_frames *f) {
         vec_free(&f->list);
         vec_free(&f->chain);
+        map_done(&f->is_fixed);
         f->arena = arena_free(f->arena);
 }
 
@@ -86,6 +94,36 @@ bool import_frames_add_text(struct import_frames *f, const char *text) {
         return frame.address || frame.function.name[0];
 }
 
+/* Whether the file has its code where it is in memory. */
+static bool is_fixed(struct import_frames *f, const struct import_trace *t, const char *module) {
+        bool is_new;
+        uint64_t *known = map_put(&f->is_fixed, hash_text(1, module), 0, &is_new);
+        Elf64_Ehdr head;
+        int fd;
+
+        if (!is_new || !import_trace_asks_files(t))
+                return *known;
+        fd = open(module, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+                return false;
+        *known = pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+                 memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_type == ET_EXEC;
+        close(fd);
+        return *known;
+}
+
+/* What is known of code without a name whose place in its file is not: no name is looked up there. */
+static void name_by_address(struct import_frames *f, const struct import_frame *frame,
+                            struct import_function *ret) {
+        const char *slash = strrchr(frame->module, '/');
+        struct str name = {0};
+
+        str_addf(&name, "(code without a name at 0x%" PRIX64 " in %s)", frame->address,
+                 slash ? slash + 1 : frame->module);
+        *ret = (struct import_function){arena_strdup(f->arena, str_text(&name)), "", 0};
+        str_done(&name);
+}
+
 int import_frames_stack(struct import_frames *f, struct import_trace *t, uint32_t *ret_stack,
                         struct err *reterr) {
         uint32_t stack = 0;
@@ -103,6 +141,11 @@ int import_frames_stack(struct import_frames *f, struct import_trace *t, uint32_
                         vec_push(&f->chain, f->list.items[i].function);
                 /* silt has the return address, behind the call */
                 place.address = outer->address ? outer->address + 1 : 0;
+                if (f->are_of_memory && f->chain.n == 1 && outer->address && outer->module[0] &&
+                    !outer->function.name[0] && !is_fixed(f, t, outer->module)) {
+                        name_by_address(f, outer, &f->chain.items[0]);
+                        place.address = 0;
+                }
                 place.functions = f->chain.items;
                 place.n_functions = f->chain.n;
                 r = import_trace_call(t, &place, &stack, reterr);

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "import/import_trace.h"
 
@@ -23,6 +24,10 @@ struct import_frames {
         VEC(struct import_frame) list;
         VEC(struct import_function) chain; /* of one address, while a stack is made */
         struct arena *arena;               /* texts of the list; dropped by clear */
+        /* Of valgrind: addresses are those in memory, and nothing says where files of code were. Only of a program that is not position
+         * independent they are those of its file. */
+        bool are_of_memory;
+        struct map is_fixed; /* then: hash of module → whether it is such a program */
 };
 
 void import_frames_init(struct import_frames *f);

@@ -20,6 +20,7 @@ static const char *const kind_words[LEAK_N_KINDS] = {
 void leak_records_init(struct leak_records *l) {
         *l = (struct leak_records){.arena = arena_new(), .command = ""};
         import_frames_init(&l->path);
+        l->path.are_of_memory = true;
 }
 
 void leak_records_done(struct leak_records *l) {

@@ -200,6 +200,7 @@ static int take_line(struct massif *m, char *line, struct err *reterr) {
                 if (strncmp(line, "cmd: ", 5) == 0 && !m->command)
                         m->command = arena_strdup(m->arena, line + 5);
                 m->has_ms |= strcmp(line, "time_unit: ms") == 0;
+                m->frames.are_of_memory &= strcmp(line, "desc: recorded by silt") != 0;
                 m->has_pages |=
                         strncmp(line, "desc: ", 6) == 0 && strstr(line, "--pages-as-heap=yes");
                 return strchr(line, ':')
@@ -410,6 +411,7 @@ static int read_with(struct import_input *in, struct import_trace *t,
         int r;
 
         import_frames_init(&m.frames);
+        m.frames.are_of_memory = true; /* unless silt wrote it */
         while ((r = import_input_line(in, &line, &n, reterr)) > 0) {
                 r = take_line(&m, line, reterr);
                 if (r < 0)

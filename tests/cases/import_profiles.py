@@ -346,6 +346,8 @@ def test_damaged_files_are_refused_in_one_line(t):
                         # what is behind a NUL byte is not left out
                         ("heap_v2/1\n  t*: 2: 3000 [0: 0]\n@ 0x1 \0 0x2\n  t*: 2: 3000 [0: 0]\n", "line 3, byte"),
                         ("main;a 5\nmain;b\0 7\n", "a line has a NUL byte"),
+                        # lines of an old Mac are not one line, nor one comment
+                        ("main;a 5\rmain;b 7\r", "end with a carriage return alone"), ("main;a 5\n#main;b 7\rmain;c 8\n", "line 2, byte"),
                         ("", "is empty")):
         with open(path, "w") as f:
             f.write(text)
@@ -356,6 +358,54 @@ def test_damaged_files_are_refused_in_one_line(t):
         assert r.code == 2 and not os.path.exists(out), (text, r.errors)
     r = t.silt.command("import", path, "-o", t.path("x.silt"), path)
     assert r.code == 2 and r.errors.count("\n") == 1, r.errors
+
+
+def test_valgrinds_code_without_a_name_has_no_place(t):
+    """Its addresses are those in memory: of a program that is position independent they are no offsets, and name nothing in its file."""
+    with open(t.path("e.c"), "w") as f:
+        f.write("#include <stdlib.h>\nint main(void) { return malloc(1) == 0; }\n")
+    for name, flags in (("moved", ("-fPIE", "-pie")), ("fixed", ("-no-pie",))):
+        assert run(["cc", "-s", *flags, "-o", t.path(name), t.path("e.c")]).code == 0
+    head = "desc: --massif-out-file=x\ncmd: ./e\ntime_unit: i\n"
+    massif = ("snapshot=0\ntime=0\nmem_heap_B=900\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\nn1: 900 (heap allocation functions) malloc\n"
+              " n1: 900 0x401131: ??? (in {0})\n  n0: 900 0x401160: ??? (in {0})\n")
+    dhat = ('{{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":false,"bkacc":false,"tu":"instrs","cmd":"./e","pid":7,"te":5,'
+            '"pps":[{{"tb":900,"tbk":9,"fs":[0,1]}}],"ftbl":["0x401131: ??? (in {0})","0x401160: ??? (in {0})"]}}')
+    log = ("==41== Memcheck, a memory error detector\n==41== Command: ./e\n==41== 900 bytes in 9 blocks are definitely lost in loss record 1 of 1\n"
+           "==41==    at 0x401131: ??? (in {0})\n==41==    by 0x401160: ??? (in {0})\n==41== LEAK SUMMARY:\n==41==    definitely lost: 900 bytes in 9 blocks\n")
+    moved = {f"(code without a name at 0x{address:X} in moved)" for address in (0x401160, 0x401131)}
+    for text in (head + massif, dhat, log):
+        for name in ("moved", "fixed"):
+            with open(t.path("x"), "w") as f:
+                f.write(text.format(t.path(name)))
+            got, why = t.silt.report(t.path("x"))
+            assert got, why
+            frames = next(x for x in got["top"] if x["sites"])["sites"][0]["stack"]
+            if name == "moved":
+                assert {frame["function"] for frame in frames} == moved, frames
+            else: # not position independent: the file may name it, or tell the offset
+                assert {frame["offset"] for frame in frames} == {0x401132, 0x401161}, frames
+    # silt's own export has offsets in the file
+    with open(t.path("x"), "w") as f:
+        f.write("desc: recorded by silt\ncmd: ./e\ntime_unit: i\n" + massif.format(t.path("moved")))
+    frames = t.silt.report(t.path("x"))[0]["top"][0]["sites"][0]["stack"]
+    assert {frame["offset"] for frame in frames} == {0x401132, 0x401161}, frames
+
+
+def test_a_difference_tells_nothing_that_a_side_does_not_know(t):
+    """Of call paths that only the other side has, too."""
+    with open(t.path("x"), "w") as f:
+        f.write("desc: --massif-out-file=x\ncmd: ./e\ntime_unit: i\nsnapshot=0\ntime=0\nmem_heap_B=900\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\n"
+                "n1: 900 (heap allocation functions) malloc\n n0: 900 0x10: f (a.c:1)\n")
+    with open(t.path("y"), "w") as f:
+        f.write("v 10400 3\nX ./e\nI 1000 10\ns 1 g\ni 10 0 1\nt 1 0\na 64 1\nc 0\n+ 0\nc 14\n")
+    for pair, side in (("xy", "old"), ("yx", "new")):
+        got = parse(t.silt.command("diff", "--json", "--by", "end", t.path(pair[0]), t.path(pair[1])).stdout)
+        rows = {row["function"]: row for row in got["functions"]}
+        assert set(rows) == {"f", "g"}, got
+        for row in rows.values():
+            told = {key: value for key, value in row[side].items() if value is not None}
+            assert set(told) == {"value", "peak_live_bytes", "begin_live_bytes", "end_live_bytes"}, (pair, row)
 
 
 LOG = """==41== Memcheck, a memory error detector
