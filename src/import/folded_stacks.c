@@ -76,6 +76,8 @@ static bool matches(const uint8_t *head, size_t n) {
                 abort();
         if (len && line[len - 1] == '\r')
                 line[len - 1] = '\0';
+        line[strcspn(line, "\r")] =
+                '\0'; /* the first of lines that end so alone: refused when it is read */
         is_it = (end || n < IMPORT_HEAD_BYTES) && find_weight(line, &weight) && line[0] != '#';
         free(line);
         return is_it;
@@ -185,9 +187,14 @@ static int read_folded(struct import_input *in, struct import_trace *t, struct e
                                                               .has_no_blocks = true,
                                                               .unit = TRACE_UNIT_OTHER},
                                        reterr);
-        while (r >= 0 && (r = import_input_line(in, &line, &n, reterr)) > 0)
+        while (r >= 0 && (r = import_input_line(in, &line, &n, reterr)) > 0) {
+                if (memchr(line, '\r', n))
+                        return import_input_refuse(
+                                in, reterr,
+                                "its lines end with a carriage return alone: convert it with tr '\\r' '\\n'");
                 if (!is_comment(line))
                         r = take_line(t, in, line, n_decimals, &sum, reterr);
+        }
         if (r < 0)
                 return r;
         tell_decimals(t, n_decimals);
