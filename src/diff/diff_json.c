@@ -53,11 +53,7 @@ static void put_side(struct json *j, const struct diff *d, enum name_side side) 
         for (uint32_t i = 0; i < v->meta.n_args; i++)
                 json_string(j, v->meta.args[i]);
         json_end(j);
-        json_key(j, "pid"); /* null: all processes */
-        if (x->answer->scope.process == QUERY_ALL)
-                json_null(j);
-        else
-                json_uint(j, side_process(x)->start.pid);
+        show_put_pid(j, v, x->answer->scope.process);
         json_key(j, "window");
         json_object(j);
         put_known(j, "from_s", (double)x->from_ns / 1e9, 6, !x->answer->totals.lacks_time);
@@ -163,6 +159,19 @@ static void put_path(struct json *j, const struct diff *d, const struct diff_row
         show_put_stack(j, d->sides[side].q, row->stacks[side]);
 }
 
+/* Of a row that the side has nothing of as well: what its trace does not know is no 0. */
+static void put_figures(struct json *j, const struct diff *d, const struct diff_row *row,
+                        enum name_side side) {
+        const struct query_totals *t = &d->sides[side].answer->totals;
+        struct query_figures f = row->f[side];
+
+        f.lacks_events |= t->lacks_events;
+        f.lacks_blocks |= t->lacks_blocks;
+        f.lacks_traffic |= t->lacks_traffic;
+        f.lacks_live |= t->lacks_live;
+        show_put_figures(j, side == NAME_OLD ? "old" : "new", &f, d->metric);
+}
+
 static void put_row(struct json *j, const struct diff *d, const struct diff_row *row) {
         double old = diff_value(d, &row->f[NAME_OLD], NAME_OLD);
         double new = diff_value(d, &row->f[NAME_NEW], NAME_NEW);
@@ -172,8 +181,8 @@ static void put_row(struct json *j, const struct diff *d, const struct diff_row 
         put_percent(j, "change_pct", old, new);
         put_bool(j, "of_note", diff_row_is_noted(d, row));
         put_bool(j, "flutters", row->is_chance);
-        show_put_figures(j, "old", &row->f[NAME_OLD], d->metric);
-        show_put_figures(j, "new", &row->f[NAME_NEW], d->metric);
+        put_figures(j, d, row, NAME_OLD);
+        put_figures(j, d, row, NAME_NEW);
 }
 
 static void put_rows(struct json *j, const struct diff *d, const char *key,
