@@ -2,6 +2,7 @@
 /* What rows are called. */
 #include "answer/answers.h"
 #include "base/units.h"
+#include "query/trace_origin.h"
 #include "show/style.h"
 
 void answer_put_null(struct json *j, const char *key) {
@@ -38,10 +39,12 @@ static void add_process(const struct question *k, uint32_t process, struct str *
                 return;
         query_add_process_name(k->q, process, &name);
         style_add_clean(to, str_text(&name));
-        str_addf(to, " (%u", k->v->processes[process].start.pid);
-        if (k->v->processes[process].start.image > 1)
-                str_addf(to, ", image %u", k->v->processes[process].start.image);
-        str_add(to, ")");
+        if (origin_knows_pids(&k->v->meta)) { /* imported: most sources tell none */
+                str_addf(to, " (%u", k->v->processes[process].start.pid);
+                if (k->v->processes[process].start.image > 1)
+                        str_addf(to, ", image %u", k->v->processes[process].start.image);
+                str_add(to, ")");
+        }
         str_done(&name);
 }
 

@@ -148,7 +148,7 @@ static void put_processes(struct json *j, const struct question *k, const struct
                 json_object(j);
                 put_process_word(j, "word", k, i);
                 json_put_string(j, "name", query_process_name(k->q, i));
-                json_put_uint(j, "pid", p->start.pid);
+                show_put_pid(j, k->v, i);
                 json_put_uint(j, "parent",
                               p->start.parent < k->v->n_processes
                                       ? k->v->processes[p->start.parent].start.pid

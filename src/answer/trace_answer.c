@@ -122,7 +122,7 @@ static void put_process(struct json *j, struct query *q, const struct query_answ
         json_object(j);
         json_put_string(j, "word", str_text(&word));
         json_put_string(j, "name", query_process_name(q, process));
-        json_put_uint(j, "pid", p->start.pid);
+        show_put_pid(j, v, process);
         json_put_uint(j, "image", p->start.image);
         json_put_uint(j, "parent",
                       p->start.parent < v->n_processes ? v->processes[p->start.parent].start.pid
@@ -232,7 +232,7 @@ static int put_trace(struct json *j, struct query *q, const char *path, uint64_t
         json_put_uint(j, "version", version);
         json_put_string(j, "file", path);
         show_put_args(j, "command", v->meta.args, v->meta.n_args);
-        json_put_uint(j, "pid", v->meta.pid);
+        show_put_pid(j, v, 0);
         answer_put_seconds(j, "duration_s", v->end_ns);
         answer_put_seconds(j, "run_time_s", query_run_end_ns(q, QUERY_ALL));
         json_put_string(j, "mode", query_estimate_bytes(q) ? "sampled" : "exact");

@@ -163,8 +163,10 @@ static void put_processes(struct json *j, const struct bill_view *v) {
                 const struct bill_process *p = &v->bill.processes.items[i];
 
                 json_object(j);
-                json_put_uint(j, "pid",
-                              v->q ? query_view(v->q)->processes[p->process].start.pid : v->o->pid);
+                if (v->q)
+                        show_put_pid(j, query_view(v->q), p->process);
+                else
+                        json_put_uint(j, "pid", v->o->pid);
                 json_put_string(j, "name",
                                 v->q ? query_process_name(v->q, p->process) : v->o->program);
                 if (v->q)

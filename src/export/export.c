@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "export/export_job.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "show/opened.h"
 
 static const struct export_writer {
@@ -209,6 +210,14 @@ static int check_events(const struct export_job *job, const struct export_format
                         "'%s' no longer has the events before %.3f s: choose a format of totals, such as pprof",
                         job->path, (double)v->detail_from_ns / 1e9);
         return 0;
+}
+
+uint32_t export_pid(const struct export_job *job, uint32_t process) {
+        const struct trace_view *v = job->view;
+
+        return !origin_knows_pids(&v->meta) ? 1
+               : process < v->n_processes   ? v->processes[process].start.pid
+                                            : v->meta.pid;
 }
 
 void export_tell_events_left_out(struct export_job *job) {

@@ -22,6 +22,8 @@ struct export_job {
 
 /* Of a job about time: the part that was asked for by name, or all of it. */
 struct query_scope export_time_scope(const struct export_job *job, enum query_time time);
+/* For formats whose readers take 0 for the kernel's idle task: 1 if the pid is unknown, as that of most imported traces. */
+uint32_t export_pid(const struct export_job *job, uint32_t process);
 /* For formats that have sums and events: the note that a recording has no longer all events of the window. */
 void export_tell_events_left_out(struct export_job *job);
 

@@ -63,7 +63,7 @@ static void put_empty(struct json *j, const char *key) {
 static void put_pid(struct firefox *f, uint32_t process) {
         char pid[16];
 
-        snprintf(pid, sizeof(pid), "%u", f->job->view->processes[process].start.pid);
+        snprintf(pid, sizeof(pid), "%u", export_pid(f->job, process));
         json_put_string(&f->j, "pid", pid);
 }
 
@@ -443,13 +443,12 @@ static int put_threads(struct firefox *f, struct err *reterr) {
         if (f->has_blocks && !(l->threads.n && l->threads.items[0].is_main)) {
                 uint32_t process = f->job->scope.process;
 
-                r = put_thread(
-                        f,
-                        &(struct firefox_thread){.process = process,
-                                                 .tid = f->job->view->processes[process].start.pid,
-                                                 .is_main = true,
-                                                 .is_first = true},
-                        reterr);
+                r = put_thread(f,
+                               &(struct firefox_thread){.process = process,
+                                                        .tid = export_pid(f->job, process),
+                                                        .is_main = true,
+                                                        .is_first = true},
+                               reterr);
                 n_done++;
         }
         for (size_t i = 0; i < l->threads.n && r >= 0; i++) {

@@ -8,6 +8,7 @@
 #include "export/frame_table.h"
 #include "export/site_frame.h"
 #include "query/cursor.h"
+#include "show/show_json.h"
 
 static void begin_line(struct json *j, FILE *out, const char *type) {
         json_init(j, out);
@@ -135,7 +136,7 @@ static void put_event(const struct export_job *job, const struct query_event *ro
         }
         json_put_string(&j, "op", is_implicit ? "free" : ops[e->op]);
         if (row->process < v->n_processes)
-                json_put_uint(&j, "pid", v->processes[row->process].start.pid);
+                show_put_pid(&j, v, row->process);
         if (e->thread < v->n_threads)
                 json_put_uint(&j, "tid", v->threads[e->thread].start.tid);
         json_put_uint(&j, "block", e->seq);

@@ -39,8 +39,7 @@ static void put_head(struct perf_script *p, uint32_t thread, uint32_t process, u
                                                       : "";
 
         put_word(out, name[0] ? name : "unknown");
-        fprintf(out, " %u/%u %llu.%06llu: %10llu %s:\n",
-                process < v->n_processes ? v->processes[process].start.pid : 0,
+        fprintf(out, " %u/%u %llu.%06llu: %10llu %s:\n", export_pid(p->job, process),
                 t ? t->start.tid : 0, (unsigned long long)(time_ns / 1000000000),
                 (unsigned long long)(time_ns / 1000 % 1000000), (unsigned long long)period, event);
 }

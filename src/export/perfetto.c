@@ -291,8 +291,7 @@ int export_perfetto(struct export_job *job, struct err *reterr) {
         frame_table_init(&p.frames, job->q);
         text_table_init(&p.texts);
         p.end_ns = MIN(a->scope.to_ns, query_run_end_ns(job->q, a->scope.process));
-        p.pid = process < p.view->n_processes ? p.view->processes[process].start.pid
-                                              : p.view->meta.pid;
+        p.pid = export_pid(job, process);
         query_add_process_name(job->q, process, &name);
         put_track(&p, PERFETTO_PROCESS_TRACK, str_text(&name), false);
         put_track(&p, PERFETTO_LIVE_TRACK, "live memory", true);

@@ -158,7 +158,8 @@ static void put_processes(struct tables *t) {
                         str_add(&command, k ? " " : "");
                         str_add_shell(&command, p->start.args[k]);
                 }
-                PUT_ROW(t, INT(i), INT(p->start.pid), INT(p->start.image),
+                PUT_ROW(t, INT(i), INT_OR_NULL(origin_knows_pids(&v->meta), p->start.pid),
+                        INT(p->start.image),
                         INT_OR_NULL(p->start.parent != TRACE_NO_PROCESS, p->start.parent),
                         TEXT(p->start.exe), TEXT(str_text(&command)), INT(p->start.start_ns),
                         INT_OR_NULL(p->has_end, p->end.end_ns));

@@ -178,7 +178,7 @@ static uint32_t flags_of(const struct import_begin *b) {
 }
 
 int import_trace_begin(struct import_trace *t, const struct import_begin *b, struct err *reterr) {
-        struct trace_meta meta = {.pid = b->pid ? b->pid : 1,
+        struct trace_meta meta = {.pid = b->pid,
                                   .machine = b->machine ? b->machine : own_machine(),
                                   .page_bytes = b->page_bytes ? b->page_bytes : 4096,
                                   .started_unix_ns = b->started_unix_ns,
@@ -189,7 +189,7 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
                                   .host = "",
                                   .cwd = ""};
         struct trace_process process = {.pid = meta.pid, .parent = TRACE_NO_PROCESS, .image = 1};
-        struct trace_thread thread = {.tid = b->has_no_threads ? 0 : meta.pid};
+        struct trace_thread thread = {.tid = b->has_no_threads ? 0 : MAX(meta.pid, 1u)};
         const char **args;
         int fd, r;
 

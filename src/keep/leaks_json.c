@@ -65,8 +65,7 @@ void leaks_json(FILE *out, const struct leaks *l) {
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.leaks/1");
-        json_put_uint(&j, "pid",
-                      query_view(l->names.q)->processes[l->kept.graph.info.process].start.pid);
+        show_put_pid(&j, query_view(l->names.q), l->kept.graph.info.process);
         missing_blocks_add(query_view(l->names.q), l->kept.graph.info.process, &incomplete);
         json_put_string(&j, "incomplete", str_text(&incomplete));
         str_done(&incomplete);

@@ -146,7 +146,7 @@ static void label_process(const struct recorded *r, uint32_t process, struct met
         char pid[16];
 
         add_program(p, &program);
-        snprintf(pid, sizeof(pid), "%u", p->pid);
+        snprintf(pid, sizeof(pid), origin_knows_pids(&r->v->meta) ? "%u" : "", p->pid);
         *ret = (struct metric_labels){0};
         metric_label(ret, "program", str_text(&program));
         metric_label(ret, "pid", pid);
@@ -336,7 +336,7 @@ static void put_heap(const struct recorded *r, const struct told *t, const struc
         if (!x->lacks_peak)
                 metric_put(r->to, METRIC_HEAP_PEAK_BYTES, l, x->peak_bytes);
         put_counts(r, t->process, x, l);
-        if (!x->lacks_events) {
+        if (!x->lacks_events && !x->is_imported) {
                 count(r, METRIC_HEAP_FAILED_ALLOCATIONS, l, t->process, x->n_failed);
                 count(r, METRIC_LOST_EVENTS, l, t->process, x->n_lost);
         }

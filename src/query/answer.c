@@ -67,6 +67,7 @@ static void tell_lacks(const struct query *q, struct query_totals *t) {
         t->lacks_peak = query_lacks_peak(q);
         t->lacks_live = query_lacks_live(q);
         t->lacks_threads = !origin_knows_threads(q->view);
+        t->is_imported = origin_is_import(&q->view->meta);
 }
 
 static void totals_of_process(const struct asking *k, uint32_t process, struct query_totals *ret) {

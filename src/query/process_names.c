@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "query/query_internal.h"
+#include "query/trace_origin.h"
 
 enum { WHO_MAX_LISTED = 6, WHO_MAX_NAME = 40 };
 
@@ -143,6 +144,11 @@ static bool is_plain_pid(const struct query *q, uint32_t process) {
 void query_add_process_word(const struct query *q, uint32_t process, struct str *to) {
         const struct trace_process *p = &q->view->processes[process].start;
 
+        if (!origin_knows_pids(
+                    &q->view->meta)) { /* imported from what tells no pid: there is one process */
+                str_add(to, "main");
+                return;
+        }
         str_addf(to, "%u", p->pid);
         if (!is_plain_pid(q, process))
                 str_addf(to, ".%u", p->image);

@@ -271,6 +271,9 @@ struct query_totals {
         bool lacks_traffic; /* what was allocated and freed is unknown: only what was live at the moments is */
         bool lacks_threads; /* the source does not tell who did what: n_threads means nothing */
         bool lacks_reallocs; /* the source does not tell them from allocations and frees: unknown, and 0 */
+        /* Another tool recorded it: calls that failed, lost events, frees of older blocks and of a wrong size, whether stacks are
+         * complete, and what silt took are unknown, and 0 */
+        bool is_imported;
         bool lacks_peak; /* of one moment: what was live at the peak is unknown, peak_bytes are that moment's */
         bool lacks_live; /* what was freed, and so what was live, is unknown: only what was allocated is; lacks_peak too */
         bool lacks_time; /* moments are numbered: peak_ns is n seconds for the n-th */

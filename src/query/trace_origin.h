@@ -13,6 +13,11 @@ static inline bool origin_is_import(const struct trace_meta *m) {
         return m->flags & TRACE_IS_TOTALS || (m->silt_version[0] && !m->host[0] && !m->cwd[0]);
 }
 
+/* Whether processes have pids: most other tools tell none, and then there is one process. 0 is a pid, that of idle CPUs. */
+static inline bool origin_knows_pids(const struct trace_meta *m) {
+        return m->pid != 0;
+}
+
 /* Whether what threads did is known: `silt import` gives the first one no number where the source tells none. */
 static inline bool origin_knows_threads(const struct trace_view *v) {
         return !origin_is_import(&v->meta) || (v->n_threads && v->threads[0].start.tid);

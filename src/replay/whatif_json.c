@@ -177,7 +177,7 @@ void whatif_print_json(FILE *out, const struct whatif *w) {
         json_put_string(&j, "schema", "silt.whatif/1");
         json_put_string(&j, "advice", str_text(&advice));
         if (w->process < v->n_processes)
-                json_put_uint(&j, "pid", v->processes[w->process].start.pid);
+                show_put_pid(&j, v, w->process);
         else
                 put_null(&j, "pid");
         if (w->no_replay[0])

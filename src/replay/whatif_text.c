@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "query/trace_origin.h"
 #include "replay/whatif_rows.h"
 #include "show/stack_text.h"
 
@@ -92,7 +93,8 @@ static void print_table(const struct style *s, const struct whatif *w) {
 }
 
 static void print_what(const struct style *s, const struct whatif *w) {
-        struct unit_text a, b, c, d;
+        const struct trace_view *v = query_view(w->q);
+        struct unit_text a, b;
         struct str line = {0};
         bool is_paced = w->options->pace == PACE_RECORDED;
 
@@ -100,10 +102,14 @@ static void print_what(const struct style *s, const struct whatif *w) {
         if (query_n_pids(w->q) > 1)
                 str_addf(&line, " (pid %u%s)", query_view(w->q)->processes[w->process].start.pid,
                          w->options->view.request->process ? "" : ", the process that held most");
-        str_addf(&line, ": %s allocations, %s frees and %s reallocations of %u thread%s in %s, ",
-                 unit_count(&a, w->ops.n_allocs), unit_count(&b, w->ops.n_frees),
-                 unit_count(&c, w->ops.n_reallocs), w->ops.n_threads, unit_s(w->ops.n_threads),
-                 unit_duration(&d, w->ops.duration_us * 1000));
+        str_addf(&line, ": %s allocations%s %s frees", unit_count(&a, w->ops.n_allocs),
+                 origin_counts_reallocs(&v->meta, w->ops.n_reallocs) ? "," : " and",
+                 unit_count(&b, w->ops.n_frees));
+        if (origin_counts_reallocs(&v->meta, w->ops.n_reallocs)) /* not all other tools do */
+                str_addf(&line, " and %s reallocations", unit_count(&a, w->ops.n_reallocs));
+        if (origin_knows_threads(v))
+                str_addf(&line, " of %u thread%s", w->ops.n_threads, unit_s(w->ops.n_threads));
+        str_addf(&line, " in %s, ", unit_duration(&a, w->ops.duration_us * 1000));
         str_add(&line, is_paced ? "replayed at the recorded pace."
                                 : "replayed as fast as it goes, by the recorded clock.");
         style_wrap(s, str_text(&line), 0);

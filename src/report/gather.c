@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "finding/joined.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "show/opened.h"
 #include "show/process_holders.h"
 #include "task/task_findings.h"
@@ -278,6 +279,8 @@ static int gather_mapped(struct report *r, struct err *reterr) {
         struct query_scope scope = r->scope;
 
         scope.of_mappings = true;
+        if (origin_is_import(&r->v->meta)) /* unknown: JSON has no such list */
+                return 0;
         if (query_filter_needs_events(scope.filter) && r->metric != QUERY_MAPPED)
                 return 0;
         return query_ask(r->q, &scope, &r->mapped_answer, reterr);

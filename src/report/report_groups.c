@@ -2,6 +2,7 @@
 /* Who asked for memory, by function, module, line, crate, component, thread, size or process. Text, or JSON (schema
  * silt.groups/1). */
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "report/gather.h"
 #include "show/frame.h"
 #include "show/show_json.h"
@@ -38,7 +39,8 @@ static void add_process(const struct view *v, uint32_t process, struct str *to) 
                 return;
         }
         p = &v->v->processes[process].start;
-        str_addf(to, "%u ", p->pid);
+        if (origin_knows_pids(&v->v->meta)) /* imported: most sources tell none */
+                str_addf(to, "%u ", p->pid);
         query_add_process_name(v->q, process, &name);
         style_add_clean(to, str_text(&name));
         str_done(&name);

@@ -170,7 +170,7 @@ static void put_null(struct json *j, const char *key) {
 static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "quality");
         json_object(j);
-        if (r->whole.lacks_events || query_is_of_time(r->q))
+        if (r->whole.lacks_events || r->whole.is_imported || query_is_of_time(r->q))
                 put_null(j, "complete_stacks_pct");
         else
                 json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
@@ -188,15 +188,18 @@ static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "overhead");
         json_object(j);
         json_put_uint(j, "trace_bytes", r->v->file_bytes);
-        if (r->whole.lacks_events) {
+        if (r->whole.is_imported)
                 put_null(j, "runtime_bytes");
-                put_null(j, "bytes_per_event");
-                put_null(j, "blocked_s");
-        } else {
+        else
                 json_put_uint(j, "runtime_bytes", r->whole.runtime_bytes);
+        if (r->whole.lacks_events)
+                put_null(j, "bytes_per_event");
+        else
                 json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
+        if (r->whole.is_imported)
+                put_null(j, "blocked_s");
+        else
                 json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
-        }
         json_put_uint(j, "events", r->v->n_events);
         if (r->v->cost.time_ns) { /* older traces do not say */
                 json_put_uint(j, "recorder_peak_bytes", r->v->cost.recorder_peak_bytes);
@@ -241,7 +244,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_object(&j);
         json_put_string(&j, "schema", "silt.report/1");
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
-        json_put_uint(&j, "pid", r->v->meta.pid);
+        show_put_pid(&j, r->v, 0);
         show_put_time(&j, "duration_s", r->v->end_ns);
         show_put_time(&j, "run_time_s", headline_run_ns(r));
         json_put_string(&j, "unit", unit_weight_name());
@@ -276,7 +279,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
                 put_null(&j, "threads");
         else
                 show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
-        if (r->whole.lacks_events) {
+        if (r->whole.is_imported) {
                 put_null(&j, "mappings");
         } else {
                 show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings,

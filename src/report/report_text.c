@@ -120,8 +120,7 @@ static void print_cost(const struct style *s, const struct report *r, struct str
         const struct query_totals *t = &r->whole;
         struct unit_text a, b;
 
-        if (!t->lacks_events &&
-            !query_is_of_time(r->q)) { /* else it was not silt that recorded it, or from outside */
+        if (!t->is_imported && !query_is_of_time(r->q)) { /* else it was recorded from outside */
                 str_addf(text,
                          "silt in the program: at most %s of memory; threads waited %s for it",
                          unit_bytes(&a, t->runtime_bytes),
@@ -146,12 +145,12 @@ static void print_recording(const struct style *s, const struct report *r) {
         struct str text = {0};
 
         style_heading(s, "Recording");
-        if (!t->lacks_events && !query_is_of_time(r->q))
+        if (!t->is_imported && !query_is_of_time(r->q))
                 str_addf(&text, "stacks complete %.1f %%, ", q->complete_stacks_pct);
         str_addf(&text, "frames named %.1f %%", q->names.symbolized_frames_pct);
         if (q->names.guessed_frames_pct >= 0.05)
                 str_addf(&text, " (%.1f %% guessed)", q->names.guessed_frames_pct);
-        if (!t->lacks_events && !query_is_of_time(r->q))
+        if (!t->is_imported && !query_is_of_time(r->q))
                 str_addf(&text, ", %s event%s lost", unit_count(&a, t->n_lost), plural(t->n_lost));
         print_line(s, &text);
         if (query_is_of_time(r->q))

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "request/request.h"
 
 static void add_note(struct request_resolved *x, const char *name, size_t n_same,
@@ -193,9 +194,8 @@ int request_resolve(const struct request *r, struct query *q, enum request_whom 
         ret->scope.of_mappings = ret->metric == QUERY_MAPPED;
         if (ret->scope.of_mappings && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
                 return refuse_metric(q, "is no profile of memory, nothing in it is mapped", reterr);
-        if (ret->scope.of_mappings && query_view(q)->meta.flags & TRACE_IS_TOTALS)
-                return refuse_metric(q,
-                                     "has blocks alone: what the program mapped itself is unknown",
+        if (ret->scope.of_mappings && origin_is_import(&query_view(q)->meta))
+                return refuse_metric(q, "was imported: what the program mapped itself is unknown",
                                      reterr);
         if (ret->metric == QUERY_GROWTH && query_view(q)->meta.unit != TRACE_UNIT_BYTES)
                 return refuse_metric(q, "is no profile of memory, nothing in it grows", reterr);

@@ -64,7 +64,7 @@ void show_put_findings(struct json *j, const struct query *q, const char *path,
                 if (f->is_time)
                         json_put_uint(j, "time_ns", f->time_ns);
                 if (f->process != QUERY_ALL) {
-                        json_put_uint(j, "pid", v->processes[f->process].start.pid);
+                        show_put_pid(j, v, f->process);
                         json_put_string(j, "process", query_process_name(q, f->process));
                 }
                 json_put_string(j, "next", str_text(&next));

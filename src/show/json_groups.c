@@ -75,7 +75,7 @@ static void put_what(struct json *j, const struct query *q, const struct query_g
         case QUERY_BY_PROCESS:
                 if (row->process >= v->n_processes)
                         break;
-                json_put_uint(j, "pid", v->processes[row->process].start.pid);
+                show_put_pid(j, v, row->process);
                 json_put_uint(j, "image", v->processes[row->process].start.image);
                 json_put_string(j, "name", query_process_name(q, row->process));
                 break;

@@ -32,7 +32,7 @@ void show_put_processes(struct json *j, const struct query *q, const struct quer
                 const struct trace_process_info *p = &v->processes[i];
 
                 json_object(j);
-                json_put_uint(j, "pid", p->start.pid);
+                show_put_pid(j, v, (uint32_t)i);
                 json_put_uint(j, "parent",
                               p->start.parent < v->n_processes
                                       ? v->processes[p->start.parent].start.pid

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "show/estimate.h"
 #include "show/frame.h"
 
@@ -196,9 +197,9 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
         put_known(j, "allocations", t->n_allocs, !t->lacks_blocks && !t->lacks_traffic);
         put_known(j, "frees", t->n_frees, !t->lacks_blocks && !t->lacks_traffic && !t->lacks_live);
         put_known(j, "reallocations", t->n_reallocs, is_told && !t->lacks_reallocs);
-        put_known(j, "failed_allocations", t->n_failed, is_told);
+        put_known(j, "failed_allocations", t->n_failed, is_told && !t->is_imported);
         put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
-        put_known(j, "prior_frees", t->n_prior_frees, is_told);
+        put_known(j, "prior_frees", t->n_prior_frees, is_told && !t->is_imported);
         put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
         put_known(j, "bytes_allocated", t->alloc_bytes,
                   show_knows_allocated(t->lacks_blocks, t->lacks_live) && !t->lacks_traffic);
@@ -216,27 +217,31 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
                 json_put_uint(j, "left_bytes", t->left_bytes);
                 json_put_uint(j, "left_blocks", t->left_blocks);
         }
-        put_known(j, "peak_rss_bytes", t->peak_rss_bytes, is_told);
-        put_known(j, "lost_events", t->n_lost, is_told);
+        put_known(j, "peak_rss_bytes", t->peak_rss_bytes,
+                  is_told && (t->peak_rss_bytes || !t->is_imported));
+        put_known(j, "lost_events", t->n_lost, is_told && !t->is_imported);
         put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);
         if (t->counts_samples)
                 json_put_uint(j, "samples", t->n_allocs);
         json_put_uint(j, "sites", t->n_sites);
-        put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told);
+        put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told && !t->is_imported);
         if (q)
                 estimate_put_totals(j, q, t);
         json_end(j);
+}
+
+void show_put_pid(struct json *j, const struct trace_view *v, uint32_t process) {
+        bool is_one = process < v->n_processes;
+
+        put_known(j, "pid", is_one ? v->processes[process].start.pid : 0,
+                  is_one && origin_knows_pids(&v->meta));
 }
 
 void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope) {
         const struct trace_view *v = query_view(q);
 
         show_put_args(j, "command", v->meta.args, v->meta.n_args);
-        json_key(j, "pid"); /* null: all processes */
-        if (scope->process == QUERY_ALL)
-                json_null(j);
-        else
-                json_uint(j, v->processes[scope->process].start.pid);
+        show_put_pid(j, v, scope->process);
         json_key(j, "window");
         json_object(j);
         json_put_double(j, "from_s", (double)scope->from_ns / 1e9, 6);

@@ -42,6 +42,8 @@ void show_put_sites(struct json *j, const struct query *q, const struct query_an
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* "pid": null if it is unknown, as it is to most other tools, and of QUERY_ALL. */
+void show_put_pid(struct json *j, const struct trace_view *v, uint32_t process);
 /* "command", "pid", "window", "filter" */
 void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope);
 /* The scope as answered, "metric", "exact", "known_from_s" and "totals" as figures. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "show/estimate.h"
 #include "show/process_holders.h"
 
@@ -282,7 +283,9 @@ static void add_process(const struct view *v, struct str *to) {
 
         query_add_process_name(v->q, v->scope.process, &name);
         style_add_clean(to, str_text(&name));
-        str_addf(to, " (pid %u) only. ", v->v->processes[v->scope.process].start.pid);
+        if (origin_knows_pids(&v->v->meta)) /* imported: most sources tell none */
+                str_addf(to, " (pid %u)", v->v->processes[v->scope.process].start.pid);
+        str_add(to, " only. ");
         str_done(&name);
 }
 

@@ -118,7 +118,7 @@ static void process_column(struct sql_cursor *base, sqlite3_context *to, int col
 
         switch (column) {
         case PROCESS_ID: sql_result_count(to, i); break;
-        case PROCESS_PID: sqlite3_result_int64(to, p->start.pid); break;
+        case PROCESS_PID: put_if(to, origin_knows_pids(&s->view->meta), p->start.pid); break;
         case PROCESS_IMAGE: sqlite3_result_int64(to, p->start.image); break;
         case PROCESS_PARENT:
                 put_if(to, p->start.parent != TRACE_NO_PROCESS, p->start.parent);
@@ -141,7 +141,7 @@ static void process_column(struct sql_cursor *base, sqlite3_context *to, int col
 static const struct sql_column process_columns[] = {
         [PROCESS_ID] = {"id", "its number in this trace",
                         SQL_IS_KEY | SQL_IS_RANGE | SQL_IS_SOUGHT},
-        [PROCESS_PID] = {"pid", "as the system called it"},
+        [PROCESS_PID] = {"pid", "as the system called it; NULL: unknown"},
         [PROCESS_IMAGE] = {"image", "1, and one more with each exec"},
         [PROCESS_PARENT] = {"parent", "processes.id"},
         [PROCESS_EXE] = {"exe", "the program's file", .type = "TEXT"},

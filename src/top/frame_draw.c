@@ -491,8 +491,11 @@ void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
         first = u->first[u->view];
         n = ui_n_rows(u, m);
         if (m->mapped && !n && (u->view == UI_GROUPS || u->view == UI_PATHS) && row < end)
-                canvas_put(c, row, 1, INK_DIM,
-                           "nothing seen that the program mapped itself (M: blocks)");
+                canvas_put(
+                        c, row, 1, INK_DIM,
+                        model_totals(m)->is_imported
+                                ? "imported: what the program mapped itself is unknown (M: blocks)"
+                                : "nothing seen that the program mapped itself (M: blocks)");
         for (size_t i = 0; i < u->n_shown && first + i < n && row + i < end; i++) {
                 draw_row(c, m, u, row + i, first + i);
                 canvas_add_spot(c, row + i, 0, c->width, UI_KEY_ROW + (int)i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
+#include "show/show_json.h"
 #include "top/frame_text.h"
 
 static void put_bool(struct json *j, const char *key, bool v) {
@@ -45,8 +46,8 @@ static void put_now(struct json *j, const struct model *m) {
         put_known(j, "allocations", now->n_allocs, has_traffic);
         put_known(j, "frees", now->n_frees, has_traffic && !t->lacks_live);
         put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
-        put_known(j, "failed_allocations", now->n_failed, has_events);
-        put_known(j, "lost_events", now->n_lost, has_events);
+        put_known(j, "failed_allocations", now->n_failed, has_events && !t->is_imported);
+        put_known(j, "lost_events", now->n_lost, has_events && !t->is_imported);
         json_put_uint(j, "unwritten_events", query_view(m->q)->n_unwritten_events);
         json_put_double(j, "silent_s", (double)now->silent_ns / 1e9, 3);
         put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_rates);
@@ -110,7 +111,7 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         bool has_rates = model_has_rates(m);
 
         json_object(j);
-        json_put_uint(j, "pid", query_view(m->q)->processes[p->process].start.pid);
+        show_put_pid(j, query_view(m->q), p->process);
         json_put_string(j, "name", query_process_name(m->q, p->process));
         put_bool(j, "is_alive", p->is_alive);
         put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live);

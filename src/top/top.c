@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "top/top.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #include "base/system_clock.h"
+#include "query/trace_origin.h"
 #include "top/frame_text.h"
 #include "top/session.h"
 
@@ -127,6 +129,11 @@ int top_run(FILE *out, const struct top_options *o, struct err *reterr) {
         s->o = o;
         catch_signals();
         r = session_open(s, NULL, reterr);
+        if (r >= 0 && o->ask.of_mappings &&
+            origin_is_import(&query_view(follower_query(s->follower))->meta))
+                r = err_set(
+                        reterr, -ENOTSUP,
+                        "--mapped: this recording was imported: what the program mapped itself is unknown: leave it out");
         if (r >= 0)
                 r = o->is_batch || o->is_json ? run_batch(s, out, reterr) : session_show(s, reterr);
         closed = session_close(s, r < 0 ? NULL : reterr);

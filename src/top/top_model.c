@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "query/joined_groups.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "show/view.h"
 #include "trace/limit.h"
 
@@ -428,7 +429,7 @@ static void add_subject(const struct model *m, struct str *to) {
         add_title(m, process, to);
         if (is_of_many(m))
                 str_addf(to, " and %zu more", count_alive(m) - 1);
-        else if (!model_totals(m)->lacks_events) /* most profiles have none */
+        else if (origin_knows_pids(&query_view(m->q)->meta)) /* most other tools tell none */
                 str_addf(to, " (pid %u)", query_view(m->q)->processes[process].start.pid);
 }
 

@@ -398,3 +398,29 @@ def test_heaptracks_code_without_a_name_is_one_place(t):
     assert "heaptrack_print leaves it out of its leaks" in " ".join(t.silt.command("report", old).text.split())
     r = t.silt.command("diff", "--json", old, new)
     assert r.code == 0 and not [f for f in parse(r.stdout)["functions"] if f["status"] != "same"], r.text
+
+
+def test_what_another_tool_does_not_tell_is_unknown_in_every_view(t):
+    """No mappings, no pid, no failed calls, no lost events, no silt in the program: nowhere a 0, and nowhere a made-up number."""
+    path = write(t.path("x.heaptrack"), b"v 10400 3\nX ./prog -p\nI 1000 10\ns 4 main\ni 10 0 1\nt 1 0\na 64 1\nc 0\n+ 0\n+ 0\n- 0\nR 3\nc 14\n")
+    mapped = {"report": ["report", "--by", "mapped"], "flame": ["flame", "--by", "mapped", "-o", t.path("x.svg")], "diff": ["diff", "--by", "mapped", path],
+              "top": ["top", "--batch", "--mapped"], "sql": ["sql"], "export": ["export", "--format", "folded", "--by", "mapped", "-o", t.path("x.folded")]}
+    for name, args in mapped.items():
+        r = t.silt.command(*args, path, *(["SELECT * FROM mappings"] if name == "sql" else []))
+        assert r.code == 2 and r.errors.strip().count("\n") <= 1 and "mapped" in r.errors and ("imported" in r.errors or "another tool" in r.errors), (name, r.errors)
+    got, _ = t.silt.report(path)
+    unknown = ["failed_allocations", "prior_frees", "lost_events", "threads", "wrong_size_frees", "reallocations"]
+    assert [name for name in unknown if got["totals"][name] is not None] == [], got["totals"]
+    assert (got["pid"], got["mappings"], got["overhead"]["runtime_bytes"], got["overhead"]["blocked_s"]) == (None,) * 4, got
+    assert got["processes"][0]["pid"] is None and got["quality"]["complete_stacks_pct"] is None, got
+    top = parse(t.silt.command("top", "--json", path).stdout)
+    assert (top["failed_allocations"], top["lost_events"], top["processes"][0]["pid"]) == (None,) * 3, top
+    texts = [t.silt.command(*args).text for args in (["report", path], ["report", "--group-by", "process", path], ["report", "--process", "main", "--tree", path],
+                                                     ["top", "--batch", path], ["whatif", "--allocator", "glibc", path])]
+    for text in texts:
+        for word in ("pid", "silt in the program", "events lost", "stacks complete", "2 threads", "0 reallocations"):
+            assert word not in text, (word, text)
+    assert "Process prog " in texts[1] and texts[3].startswith("prog is no longer recorded"), texts[1] + texts[3]
+    series = t.silt.command("metrics", path).text
+    assert 'silt_heap_live_bytes{program="prog",pid=""} 100\n' in series and "failed_allocations" not in series and "lost_events" not in series, series
+    assert t.silt.command("sql", "--csv", path, "SELECT pid FROM processes").stdout.split() == [b"pid"], "NULL is nothing"

@@ -4,7 +4,7 @@ import { array, boolean, known, literal, nullable, number, object, string, type 
 import { optional, stack } from "./common";
 
 const process = object({
-  word: string, name: string, pid: number, parent: number, begin_s: number, end_s: nullable(number), ended: string,
+  word: string, name: string, pid: nullable(number), parent: number, begin_s: number, end_s: nullable(number), ended: string,
   totals: nullable(object({ allocations: known, peak_live_bytes: known, end_live_bytes: number })),
   cpu_s: optional(number), blocked_s: optional(number), ready_s: optional(number),
 });

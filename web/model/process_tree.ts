@@ -4,7 +4,8 @@
 export interface Life {
   readonly word: string;
   readonly name: string;
-  readonly pid: number;
+  /** null: the source of what was imported does not tell it. */
+  readonly pid: number | null;
   /** pid; 0: nobody in the recording. */
   readonly parent: number;
   readonly begin_s: number;
@@ -25,7 +26,7 @@ export function processTree<L extends Life>(processes: readonly L[], duration_s:
   const pids = new Set(processes.map((p) => p.pid));
   const byParent = new Map<number, L[]>();
   for (const p of processes) {
-    const parent = p.parent !== p.pid && pids.has(p.parent) ? p.parent : 0;
+    const parent = p.parent && p.parent !== p.pid && pids.has(p.parent) ? p.parent : 0;
     byParent.set(parent, [...(byParent.get(parent) ?? []), p]);
   }
   const rows: TreeRow<L>[] = [];
@@ -37,11 +38,11 @@ export function processTree<L extends Life>(processes: readonly L[], duration_s:
     rows.push({ process: p, depth, begin: share(p.begin_s), end: p.end_s === null ? 1 : share(p.end_s) });
   };
   const walk = (parent: number, depth: number): void => {
-    const children = (byParent.get(parent) ?? []).slice().sort((a, b) => a.begin_s - b.begin_s || a.pid - b.pid);
+    const children = (byParent.get(parent) ?? []).slice().sort((a, b) => a.begin_s - b.begin_s || (a.pid ?? 0) - (b.pid ?? 0));
     byParent.delete(parent); // a pid that was used again must not lead round in circles
     for (const pid of new Set(children.map((p) => p.pid))) {
       for (const p of children) if (p.pid === pid) add(p, depth);
-      walk(pid, depth + 1);
+      if (pid) walk(pid, depth + 1);
     }
   };
   walk(0, 0);

@@ -154,7 +154,7 @@ function Processes({ answer, state, ask }: { answer: Threads } & ViewProps) {
       </div>
       {tree.map(({ process, depth, begin, end }) => (
         <div key={process.word} class={chosen === process.word ? "life is-picked" : "life"} role="row">
-          <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}, pid ${process.pid}, ended: ${process.ended}`}>
+          <span role="cell" class="life-name" style={{ paddingLeft: `${depth * 16}px` }} title={`${process.name}${process.pid === null ? "" : `, pid ${process.pid}`}, ended: ${process.ended}`}>
             {ask.isFile ? visible(process.name || process.word) : <button type="button" class="link" onClick={() => ask.go({ set: { process: chosen === process.word ? null : process.word } })}>{visible(process.name || process.word)}</button>} <span class="quiet">{process.word}</span>
           </span>
           <span role="cell" class="number cell is-number"><span class="cell-bar" style={{ width: `${most > 0 ? (100 * valueOf(process)) / most : 0}%` }} /><span class="cell-text">{isOfTime ? seconds(process.cpu_s) : process.totals ? bytes(process.totals.peak_live_bytes) : "–"}</span></span>
