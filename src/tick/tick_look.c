@@ -58,10 +58,11 @@ bool tick_look_kernel_ns(pid_t pid, pid_t tid, uint64_t *ret) {
 }
 
 bool tick_look_ran_ns(pid_t pid, pid_t tid, uint64_t *ret) {
-        unsigned long long n;
+        unsigned long long n, waited, times;
         char text[128];
 
-        if (!read_file(pid, tid, "schedstat", text, sizeof(text)) || sscanf(text, "%llu", &n) != 1)
+        if (!read_file(pid, tid, "schedstat", text, sizeof(text)) ||
+            sscanf(text, "%llu %llu %llu", &n, &waited, &times) != 3 || !(n | waited | times))
                 return false;
         *ret = n;
         return true;

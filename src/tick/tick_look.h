@@ -14,7 +14,8 @@ bool tick_look_is_off(pid_t pid, pid_t tid);
 bool tick_look_lives_on(pid_t pid, pid_t tid);
 /* What the kernel counted of its time in system calls and the like, in steps of 10 ms; false: it is gone. */
 bool tick_look_kernel_ns(pid_t pid, pid_t tid, uint64_t *ret);
-/* What it ran by the kernel's own count, which leaves out what others took from a virtual machine; false: it is gone. */
+/* What it ran by the kernel's own count, which leaves out what others took from a virtual machine. It moves when the thread leaves its
+ * CPU or the kernel's clock ticks. False: it is gone, or the kernel does not count (before 5.14, with nodelayacct). */
 bool tick_look_ran_ns(pid_t pid, pid_t tid, uint64_t *ret);
 /* The return addresses of a thread that is in a system call; 0: it is not, or may not be looked at. One that goes on meanwhile
  * is noticed, and then there are none either. */

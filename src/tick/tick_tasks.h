@@ -42,12 +42,14 @@ struct tick_run {
         uint64_t until_ns; /* it ran last */
         uint64_t ran_ns, sampled_ns;
         uint64_t kernel_told_ns; /* of the kernel's count, told without samples */
-        bool is_looked;
-        /* at the first look at one that had run before: what it had run since, and what the kernel had counted */
-        uint64_t looked_ran_ns, looked_counted_ns;
-        uint64_t
-                stolen_ns; /* of ran_ns the kernel does not count: others had the CPU that it runs on */
-        uint64_t late_ns; /* since the last look: what samples stood for beyond their periods */
+        struct {
+                uint64_t ns, at_ns; /* at_ns 0: none */
+        } count;                    /* of the kernel, while records of before are to come */
+        bool is_counted;            /* once at least; the last time: */
+        uint64_t counted_ns, counted_ran_ns;
+        uint64_t before_ns; /* counted by then, and ran before that is known */
+        uint64_t stolen_ns; /* of ran_ns others had at least so much */
+        uint64_t owed_ns;   /* counted as its own, and not sampled */
 };
 
 struct tick_thread {

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Time on the CPU that no sample stands for, and time off the CPU, by call path: a sample when a thread leaves its CPU says where, the records of leaving and coming back say for how
+/* Time off the CPU, by call path: a sample when a thread leaves its CPU says where, the records of leaving and coming back say for how
  * long and whether it was made to leave. A short wait without a sample of its own goes with the next one of the same thread that was about
  * as long, so that the sum stays exact: there are many of them, if there are any. A long one is of its own, at no call path if nobody looked where.
  * Inside tick/ only. */
 #pragma once
 
 #include "tick/tick_tasks.h"
-
-/* It begins to run, runs no longer; a sample stands for ns of it. */
-void tick_run_begin(struct tick_thread *t, uint64_t time_ns);
-void tick_run_end(struct tick_thread *t, uint64_t time_ns);
-void tick_run_sample(struct tick_thread *t, uint64_t ns);
-/* What it ran beyond its samples up to time_ns; 0: it is not known. */
-uint64_t tick_run_unsampled_ns(const struct tick_thread *t, uint64_t time_ns);
-/* Of that what a sample at time_ns stands for beyond its period; kept_ns are left. */
-uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t kept_ns,
-                            uint64_t time_ns);
-/* The kernel has counted so much of it by time_ns, wherever it began: what it ran beyond that others had (a virtual machine that is not let run). */
-void tick_run_look(struct tick_thread *t, uint64_t counted_ns, uint64_t time_ns);
-/* Of that ns, at no call path: it counts as sampled from now on. */
-void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret);
-/* All of it, of a thread that ends. False: nothing, or it is not known. */
-bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *ret);
 
 /* pcs are copied: kernel frames, then the program's. */
 void tick_wait_place(struct tick_thread *t, const struct ticker_path *path);

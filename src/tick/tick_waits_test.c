@@ -190,80 +190,10 @@ static void test_waits(void **state) {
         tick_tasks_done(&k);
 }
 
-static void test_runs(void **state) {
-        struct seen s = {0};
-        struct ticker_calls calls = calls_of(&s);
-        struct ticker_tick tick;
-        struct tick_tasks k;
-        struct tick_thread *t;
-
-        (void)state;
-        tick_tasks_init(&k, &calls);
-        t = tick_tasks_get(&k, PID, PID, 1);
-        tick_run_sample(t, 1000); /* before it is known when it began to run */
-        assert_false(tick_run_take_rest(t, 5000, &tick));
-        tick_run_begin(t, 10000);
-        tick_run_end(t, 11500);
-        tick_run_begin(t, 20000);
-        tick_run_sample(t, 1000);
-        assert_true(tick_run_take_rest(t, 20700, &tick)); /* it runs until then */
-        assert_int_equal(tick.weight_ns, 1500 + 700 - 1000);
-        assert_int_equal(tick.state, TICKER_RUNS);
-        assert_int_equal(tick.path.n_pcs + tick.path.n_kernel, 0);
-        assert_false(tick_run_take_rest(t, 20700, &tick));
-        tick_run_begin(t, 30000);
-        tick_run_sample(t, 1000);
-        assert_false(tick_run_take_rest(t, 30500, &tick)); /* samples say more */
-
-        /* what goes on is told meanwhile, at the moment when it ran last, and once */
-        t = tick_tasks_get(&k, PID, PID + 1, 1);
-        tick_run_begin(t, 10000);
-        assert_int_equal(tick_run_unsampled_ns(t, 15000), 5000);
-        tick_run_take(t, 4000, 15000, &tick);
-        assert_int_equal(tick.time_ns, 15000);
-        assert_int_equal(tick.weight_ns, 4000);
-        tick_run_end(t, 16000);
-        assert_int_equal(tick_run_unsampled_ns(t, 90000), 2000);
-        tick_run_take(t, 1500, 90000, &tick);
-        assert_int_equal(tick.time_ns, 16000);
-        assert_true(tick_run_take_rest(t, 90000, &tick));
-        assert_int_equal(tick.weight_ns, 500);
-        assert_int_equal(tick.time_ns, 16000);
-
-        /* what timers were late for goes with later samples: an eighth with each, a period at least, all but what is kept */
-        t = tick_tasks_get(&k, PID, PID + 2, 1);
-        tick_run_begin(t, 10000);
-        tick_run_sample(t, 1000);
-        assert_int_equal(tick_run_take_late(t, 1000, 2000, 13000), 0);
-        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 16000 / 8);
-        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 14000 / 8);
-        assert_int_equal(tick_run_take_late(t, 20000, 2000, 29000), 14000 - 14000 / 8);
-        assert_int_equal(tick_run_take_late(t, 1000, 2000, 29000), 0);
-        assert_int_equal(tick_run_unsampled_ns(t, 29000), 2000);
-        assert_int_equal(t->run.late_ns, 16000);
-
-        /* what the kernel does not count was others', which is known later */
-        tick_run_look(t, 12000, 29000);
-        assert_int_equal(t->run.stolen_ns, 7000);
-        assert_int_equal(t->run.late_ns, 0);
-        assert_int_equal(tick_run_unsampled_ns(t, 33000), 0);
-        assert_int_equal(tick_run_unsampled_ns(t, 36000), 2000);
-
-        /* of a thread that had run for long the kernel has counted more */
-        t = tick_tasks_get(&k, PID, PID + 3, 1);
-        tick_run_begin(t, 10000);
-        tick_run_look(t, 1000000000, 25000);
-        assert_int_equal(t->run.stolen_ns, 0);
-        tick_run_look(t, 1000009000, 35000);
-        assert_int_equal(t->run.stolen_ns, 1000);
-        tick_tasks_done(&k);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_tasks),
                 cmocka_unit_test(test_waits),
-                cmocka_unit_test(test_runs),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "tick/perf_record.h"
 #include "tick/switch_limit.h"
 #include "tick/tick_look.h"
+#include "tick/tick_runs.h"
 #include "tick/tick_tasks.h"
 #include "tick/tick_waits.h"
 
@@ -29,6 +30,10 @@ enum { BARE_NS = 2000000000 };
 enum { SLACK_PERIODS = 8 };
 /* The kernel's count of its own time comes in steps. */
 enum { COUNT_STEP_NS = 20000000 };
+/* Records are of so long; a moment that takes longer than the second is none. */
+enum { DRAIN_NS = 20000000, MOMENT_NS = 1000000 };
+/* Beyond what clocks have yet to sample: more is looked into. */
+enum { LATE_PERIODS = 4 };
 /* For each event that is turned off and on again, so that doing so takes a fiftieth of the time. */
 #define TURN_NS UINT64_C(100000)
 /* Where a sample would have had the kernel's frames, in the module of the kernel: one behind. */
@@ -46,6 +51,7 @@ struct ticker {
         size_t ring;           /* that the record is of */
         struct perf_record record;
         uint64_t pcs[TICK_MAX_FRAMES];
+        uint64_t drained_ns;         /* records up to then were taken */
         uint64_t wide_since_ns;      /* clocks of CPUs; 0: of threads */
         uint64_t n_wide, n_wide_own; /* samples of CPUs, and of them the program's */
         bool has_tried_wide, has_ended;
@@ -201,27 +207,34 @@ static uint64_t tell_kernel(struct ticker *t, struct tick_thread *thread, uint64
         return ns - counted_ns;
 }
 
-/* What the kernel counts of threads of which it matters. */
-static void look_at_runs(struct ticker *t, uint64_t time_ns) {
-        uint64_t period_ns = t->events.wish.period_ns, kept_ns = period_ns * t->events.n_cpus;
+/* What the kernel counts of threads of which it matters: of those that had no samples for a while when records were taken last, or since. */
+static void count_runs(struct ticker *t) {
+        uint64_t now_ns = clock_now_ns(), at_ns, ns,
+                 slack_ns = (t->events.n_cpus + LATE_PERIODS) * t->events.wish.period_ns;
 
         if (t->wide_since_ns || t->stats.n_lost)
                 return;
+        now_ns = MAX(t->drained_ns, now_ns - DRAIN_NS);
         for (size_t i = 0; i < t->tasks.living.n; i++) {
                 struct tick_thread *thread = t->tasks.living.items[i];
-                uint64_t ns;
 
-                if (thread->run.is_known &&
-                    (!thread->run.is_looked ||
-                     tick_run_unsampled_ns(thread, time_ns) + thread->run.late_ns >=
-                             kept_ns + SLACK_PERIODS * period_ns) &&
-                    tick_look_ran_ns(thread->process->pid, thread->tid, &ns))
-                        tick_run_look(thread, ns, time_ns);
+                if (!tick_run_wants_count(thread, slack_ns, now_ns))
+                        continue;
+                at_ns = clock_now_ns();
+                if (!tick_look_ran_ns(thread->process->pid, thread->tid, &ns))
+                        ns = TICK_NO_COUNT;
+                if (clock_now_ns() - at_ns < MOMENT_NS)
+                        tick_run_count(thread, ns, at_ns);
         }
 }
 
+static void settle_runs(struct ticker *t) {
+        for (size_t i = 0; i < t->tasks.living.n; i++)
+                tick_run_settle(t->tasks.living.items[i], t->drained_ns);
+}
+
 /* Whatever runs has samples at even distances. Where it has none, and samples of the kernel are not permitted, it was in the kernel, or the timer was
- * late: told as it happens, or all of it would be of the moment when the thread ends. */
+ * late: told as it is counted, or all of it would be of the moment when the thread ends. */
 static void tell_unsampled(struct ticker *t, uint64_t time_ns) {
         uint64_t period_ns = t->events.wish.period_ns, kept_ns = period_ns * t->events.n_cpus;
         struct ticker_tick tick;
@@ -230,11 +243,11 @@ static void tell_unsampled(struct ticker *t, uint64_t time_ns) {
                 return;
         for (size_t i = 0; i < t->tasks.living.n; i++) {
                 struct tick_thread *thread = t->tasks.living.items[i];
-                uint64_t ns = tick_run_unsampled_ns(thread, time_ns);
+                uint64_t ns = tick_run_owed_ns(thread, kept_ns, time_ns);
 
-                if (ns < kept_ns + SLACK_PERIODS * period_ns)
+                if (ns < SLACK_PERIODS * period_ns)
                         continue;
-                ns = tell_kernel(t, thread, ns - kept_ns, time_ns);
+                ns = tell_kernel(t, thread, ns, time_ns);
                 if (ns < SLACK_PERIODS * period_ns + COUNT_STEP_NS)
                         continue;
                 tick_run_take(thread, ns, time_ns, &tick);
@@ -467,15 +480,19 @@ static void sample_cpus_if_short(struct ticker *t) {
 }
 
 size_t ticker_drain(struct ticker *t) {
-        uint64_t until_ns = clock_now_ns();
-        size_t n = take_records(t, until_ns);
+        uint64_t until_ns;
+        size_t n;
 
+        count_runs(t);
+        until_ns = clock_now_ns();
+        n = take_records(t, until_ns);
+        t->drained_ns = until_ns;
+        settle_runs(t);
         t->limit.window_ns = MAX((uint64_t)SWITCH_WINDOW_NS, t->events.switch_fds.n * TURN_NS);
         if (switch_limit_turns(&t->limit, until_ns))
                 perf_events_sample_switches(&t->events, !t->limit.is_off);
         sample_cpus_if_short(t);
         let_go(t, until_ns - GOING_NS);
-        look_at_runs(t, until_ns);
         tell_unsampled(t, until_ns);
         look_at_waits(t, until_ns);
         tell_waits(t, until_ns);
