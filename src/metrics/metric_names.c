@@ -40,8 +40,10 @@ const struct metric_name metric_names[METRIC_N] = {
                  "Parts of resident memory, which add up to it, as silt bill has them."},
         [METRIC_BILL_AGE] = {"silt_bill_age_seconds", METRIC_GAUGE, "seconds",
                              "How long ago the parts of silt_bill_bytes were found."},
-        [METRIC_ALLOCATOR_BYTES] = {"silt_allocator_bytes", METRIC_GAUGE, "bytes",
-                                    "What allocators have by their own books, read from outside."},
+        [METRIC_ALLOCATOR_BYTES] =
+                {"silt_allocator_bytes", METRIC_GAUGE, "bytes",
+                 "What allocators have by their own books, read from outside: glibc, "
+                 "jemalloc and mimalloc, not tcmalloc."},
         [METRIC_COMPONENT_LIVE_BYTES] =
                 {"silt_component_live_bytes", METRIC_GAUGE, "bytes",
                  "Bytes in live blocks, by the component that requested them."},
