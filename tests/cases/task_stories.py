@@ -45,6 +45,12 @@ def test_stories(t):
     screen = t.silt.command("top", "--json", "--frames", "1", trace)
     assert screen.code == 0 and f": {n:,} tasks spawned at " in parse(screen.text)["tasks"], (screen.errors, screen.text[:800])
 
+    n = t.chance.randint(300, 1000)
+    found, answer = first_findings(t, tell(t, program, "handles", n), "kept-tasks")
+    place = place_of("spawned here: handles")
+    assert found["text"].startswith(f"{n:,} tasks spawned at {place} are finished and still held by memory of stories::handles"), found
+    assert [k["tasks"] for k in answer["groups"][0]["kept_by"]] == [n], answer["groups"][0]["kept_by"]
+
     n = t.chance.randint(5000, 20000)
     found, _ = first_findings(t, tell(t, program, "channel", n), "full-channel")
     assert f"of 32) wait in a channel of tokio, sent at {place_of('sent here')}" in found["text"], found

@@ -38,6 +38,19 @@ async fn joinset(n: u64) {
     drop(set);
 }
 
+// ---- a list of handles that nobody awaits, in a task: all it allocates is allocated below the runtime
+
+async fn handles(n: u64) {
+    let mut all = Vec::new();
+    for i in 0..n {
+        all.push(tokio::spawn(answer(i))); // spawned here: handles
+    }
+    done(n).await;
+    ready();
+    tokio::time::sleep(EVER).await;
+    drop(all);
+}
+
 // ---- a task that never gives way: its worker can do nothing else
 
 extern "C" {
@@ -217,6 +230,7 @@ async fn select(n: u64) {
 async fn tell(story: &str, n: u64) {
     match story {
         "joinset" => joinset(n).await,
+        "handles" => handles(n).await,
         "busy" => busy(n).await,
         "fair" => fair(n).await,
         "serve" => serve(n).await,
