@@ -7,6 +7,7 @@
 #include "base/kernel_id.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "finding/wait_call.h"
 #include "query/spent_time.h"
 
 enum { PARTS_MAX_DEPTH = 512 /* innermost frames that are looked at: the kernel alone has 40 */ };
@@ -323,15 +324,13 @@ static size_t find_cause(const struct path_look *p, size_t from) {
         return MIN(from, p->n ? p->n - 1 : 0);
 }
 
-/* Of the C library's frames in a row the one that was called: "nanosleep", not what that is made of. */
+/* What was called: "nanosleep", not what that is made of; "std::sync::mpsc::Receiver::recv", not the system call. */
 static const char *called_of(const struct path_look *p) {
-        size_t i = p->n_kernel;
+        size_t n = p->n - p->n_kernel, i = 0;
 
-        while (i + 1 < p->n && is_libc(&p->frames[i]) && is_libc(&p->frames[i + 1]))
-                i++;
-        if (i + 1 == p->n) /* down to where it begins */
-                i = p->n_kernel;
-        return i < p->n ? without_alias(plain_of(p, i)) : "";
+        if (n && wait_is_system(p->frames[p->n_kernel].module))
+                i = wait_call_find(p->names, p->frames + p->n_kernel, n);
+        return i < n ? without_alias(plain_of(p, p->n_kernel + i)) : "";
 }
 
 struct path_part {
@@ -375,7 +374,7 @@ static struct path_part part_of(const struct path_look *p) {
                 x.through = without_alias(plain_of(p, allocator));
                 x.cause = find_cause(p, allocator + 1 < p->n ? allocator + 1 : allocator);
         } else {
-                if (!x.through[0])
+                if (!x.through[0] || strcmp(x.through, "futex") == 0)
                         x.through = called_of(p);
                 x.cause = find_cause(p, p->n_kernel);
         }

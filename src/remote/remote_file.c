@@ -19,6 +19,7 @@ enum {
         PHDRS_MAX = 128,
         LOADS_MAX = 16,
         NOTES_MAX_BYTES = 64 << 10,
+        CALL_BYTES = 6,  /* the longest that says where it goes */
         NEAR_BYTES = 64, /* of code around a key that tables speak of */
         ROWS_MAX = 1 << 22,
         FDS_FEW = 256,                 /* so many descriptors are no matter */
@@ -414,6 +415,69 @@ bool remote_file_is_after_call(struct remote_file *f, uint64_t addr) {
                 return false;
         need_code_around(f, addr, NEAR_BYTES);
         return code_is_after_call(&f->image, to_copy(f, addr));
+}
+
+uint64_t remote_file_function(struct remote_file *f, uint64_t key) {
+        struct cfi_answer a;
+
+        if (key < f->begin || key >= f->end || cfi_find(&f->image, to_copy(f, key), &a) < 0)
+                return 0;
+        return a.fde_begin - (uint64_t)f->copy + f->begin;
+}
+
+uint64_t remote_file_room(struct remote_file *f, uint64_t function) {
+#if defined(__aarch64__)
+        (void)f;
+        (void)function;
+        return 0;
+#else
+        static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+        static const uint8_t first[] = {0x55, 0x48, 0x89, 0xe5};   /* push %rbp; mov %rsp,%rbp */
+        const uint8_t *at;
+        uint64_t room = 0;
+        uint32_t more;
+
+        if (function < f->begin || function + NEAR_BYTES > f->end)
+                return 0;
+        need_code_around(f, function, NEAR_BYTES);
+        at = (const uint8_t *)to_copy(f, function);
+        if (memcmp(at, landing, sizeof(landing)) == 0)
+                at += sizeof(landing);
+        if (memcmp(at, first, sizeof(first)) != 0)
+                return 0;
+        at += sizeof(first);
+        for (; (at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50); room += 8)
+                at += at[0] == 0x41 ? 2 : 1;                 /* push */
+        if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) /* sub $N,%rsp */
+                return room + at[3];
+        memcpy(&more, at + 3, sizeof(more));
+        return at[0] == 0x48 && at[1] == 0x81 && at[2] == 0xec ? room + more : room;
+#endif
+}
+
+/* How far the target is from the end of a call that says so itself, or the word that has it. */
+static bool call_distance(const uint8_t *end, int64_t *ret, bool *ret_is_word) {
+        int32_t distance;
+
+        memcpy(&distance, end - sizeof(distance), sizeof(distance));
+#if defined(__aarch64__)
+        *ret_is_word = false;
+        *ret = (int64_t)((int32_t)((uint32_t)distance << 6) >> 6) * 4 - 4;
+        return (uint32_t)distance >> 26 == 0x25; /* bl */
+#else
+        *ret_is_word = end[-6] == 0xff && end[-5] == 0x15; /* call *distance(%rip) */
+        *ret = distance;
+        return *ret_is_word || end[-5] == 0xe8;
+#endif
+}
+
+uint64_t remote_file_called(struct remote_file *f, uint64_t addr, bool *ret_is_word) {
+        int64_t distance;
+
+        if (addr < f->begin + CALL_BYTES || !remote_file_is_after_call(f, addr) ||
+            !call_distance((const uint8_t *)to_copy(f, addr), &distance, ret_is_word))
+                return 0;
+        return addr + (uint64_t)distance;
 }
 
 bool remote_file_is_lazy_call(struct remote_file *f, uint64_t addr) {

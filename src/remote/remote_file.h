@@ -33,4 +33,10 @@ row_t remote_file_row(struct remote_file *f, uint64_t key, bool is_exact);
 
 /* Does a call end right before this address in the file? */
 bool remote_file_is_after_call(struct remote_file *f, uint64_t addr);
+/* Where the function begins that the key is in, by the tables; 0: they do not have it. */
+uint64_t remote_file_function(struct remote_file *f, uint64_t key);
+/* How far below its frame pointer a function has sp behind its first instructions; 0: they do not tell. */
+uint64_t remote_file_room(struct remote_file *f, uint64_t function);
+/* Where the call goes that ends right before this address, or where the word is that has it; 0: there is none, or only registers know. */
+uint64_t remote_file_called(struct remote_file *f, uint64_t addr, bool *ret_is_word);
 bool remote_file_is_lazy_call(struct remote_file *f, uint64_t addr); /* remote_code.h */

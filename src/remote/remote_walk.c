@@ -13,6 +13,7 @@
 enum {
         STEP_MAX_BYTES = 64 << 20,  /* largest frame believed in without a second look */
         GUESS_MAX_BYTES = 1 << 20,  /* the same where there is no CFI to say so */
+        FIND_MAX_BYTES = 16 << 10,  /* a frame whose fp is looked for */
         SWITCH_MAX_BYTES = 4 << 10, /* slots of a frame that changed stacks are near its fp */
         SWITCHES_MAX = 16,          /* in a walk: a stack may lead back into itself */
         MADE_MAX = 128,             /* frames of code made at run time, one after the other */
@@ -37,6 +38,7 @@ struct walk {
         bool is_blind;       /* after a frame pointer step on aarch64: sp is a lower bound */
         bool is_wild;        /* passed a signal frame or a guess: fp is no longer beyond doubt */
         bool has_guessed;    /* trusted a frame pointer without CFI */
+        bool is_fp_unknown;  /* until a frame is found that saved it */
         uint32_t n_switches; /* times the walk went to another stack */
         uint64_t made_until; /* frame records up to here lead to code in a known file */
 };
@@ -271,12 +273,66 @@ static bool can_switch(struct walk *w, row_t row, uint64_t cfa) {
                w->n_switches++ < SWITCHES_MAX;
 }
 
+/* Is it behind a call of the function that begins there? */
+static bool is_behind_call_of(struct walk *w, uint64_t ra, uint64_t function) {
+        const struct remote_mapping *m = remote_space_at(w->space, ra - 1);
+        bool is_word;
+        uint64_t called =
+                m && m->module ? remote_file_called(m->known->file, ra - m->module->bias, &is_word)
+                               : 0;
+
+        if (!called)
+                return false;
+        called += m->module->bias;
+        return (!is_word || word_at(w, called, &called)) && called == function;
+}
+
+/* Whether fp may be the frame pointer of that function: its return address is behind a call of it. Where its first instructions say that it is, any call will
+ * do: through a register nobody knows who was called. */
+static bool is_frame_of(struct walk *w, uint64_t fp, struct row_offsets o, uint64_t function,
+                        bool is_said) {
+        uint64_t cfa = fp + (uint64_t)o.cfa, ra;
+
+        return cfa > w->sp && cfa % ARCH_STACK_ALIGN == 0 &&
+               word_at(w, cfa + (uint64_t)o.ra, &ra) &&
+               (is_said ? is_return_address(w, arch_strip(ra))
+                        : is_behind_call_of(w, arch_strip(ra), function));
+}
+
+/* Nobody told fp, and the frame has its CFA from it. */
+static bool find_fp(struct walk *w, struct row_offsets o) {
+        uint64_t key = w->pc - !w->is_exact, function, room, fp = w->sp;
+        const struct remote_mapping *m = remote_space_at(w->space, key);
+
+        if (!m || !m->module)
+                return false;
+        function = remote_file_function(m->known->file, key - m->module->bias);
+        if (!function)
+                return false;
+        room = remote_file_room(m->known->file, function);
+        function += m->module->bias;
+        while (fp < w->sp + FIND_MAX_BYTES && !is_frame_of(w, fp, o, function, false))
+                fp += 8;
+        if (fp >= w->sp + FIND_MAX_BYTES) {
+                fp = w->sp + room;
+                if (!room || !is_frame_of(w, fp, o, function, true))
+                        return false;
+        }
+        w->fp = fp;
+        w->is_fp_unknown = false;
+        w->has_guessed = w->is_wild = true;
+        return true;
+}
+
 /* Of plain rows and wide ones. */
 static enum step step_plain(struct walk *w, row_t row) {
         struct row_offsets o = row_offsets_of(row);
+        bool is_lost = w->is_fp_unknown && (row & ROW_BASE_FP) && !find_fp(w, o);
         uint64_t cfa = (row & ROW_BASE_FP ? w->fp : w->sp) + (uint64_t)o.cfa;
         uint64_t fp = w->fp, ra;
 
+        if (is_lost)
+                return STEP_LOST;
         if (w->is_blind && !(row & ROW_BASE_FP))
                 return step_frame_pointer(w);
         if ((cfa - w->sp - 1 >= reach(w) || cfa % ARCH_STACK_ALIGN != 0) &&
@@ -285,6 +341,7 @@ static enum step step_plain(struct walk *w, row_t row) {
         if (!word_at(w, cfa + (uint64_t)o.ra, &ra) ||
             ((row & ROW_FP_SAVED) && !saved_fp(w, cfa + (uint64_t)o.fp, &fp)))
                 return STEP_LOST;
+        w->is_fp_unknown &= !(row & ROW_FP_SAVED) || fp == w->fp;
         return leave_to(w, ra, cfa, fp);
 }
 
@@ -344,6 +401,7 @@ size_t remote_walk(struct remote_space *s, const struct remote_regs *regs,
         w.lr = regs->lr;
         w.is_exact = true;
         w.is_blind = w.is_wild = w.has_guessed = false;
+        w.is_fp_unknown = regs->is_fp_unknown;
         w.n_switches = 0;
         w.made_until = 0;
         remote_memory_init(&w.memory, remote_space_pid(s), regs->sp, stack->bytes, stack->n_bytes);

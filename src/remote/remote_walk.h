@@ -5,6 +5,7 @@
  *  - a walk that was cut, guessed or lost says so; only a complete one is a whole stack that is surely right */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 struct remote_regs {
         uint64_t pc, sp, fp;
         uint64_t lr; /* aarch64 */
+        bool is_fp_unknown;
 };
 
 /* The bytes from sp upwards. None: all is read from the process, which should not run then. */

@@ -71,7 +71,7 @@ static void check_walk(struct remote_space *s, size_t n_bytes) {
         size_t n = remote_walk(s, &look.regs, &stack, pcs, FRAMES_MAX, &end);
         int n_exact = n_handled; /* what a signal interrupted is one further here */
 
-        assert_int_equal(end, REMOTE_COMPLETE);
+        assert_int_equal(end, look.regs.is_fp_unknown ? REMOTE_GUESSED : REMOTE_COMPLETE);
         assert_int_equal(n, look.n_truth);
         assert_int_equal(pcs[0], look.regs.pc + 1);
         for (size_t i = 1; i < n; i++)
@@ -120,6 +120,19 @@ static void walk_whole_copy(void) {
         assert_true(look.n_copy > COPY_BYTES && look.n_copy < COPY_MAX_BYTES);
         check_walk(s, look.n_copy);
         remote_space_free(s);
+}
+
+/* As /proc tells where a thread waits: frames of another size each are found all the same. */
+static void walk_without_fp(void) {
+        look.regs.fp = 0;
+        look.regs.is_fp_unknown = true;
+        walk_whole_copy();
+        look.regs.is_fp_unknown = false;
+}
+
+static void test_without_fp(void **state) {
+        (void)state;
+        recurse(DEPTH, walk_without_fp);
 }
 
 static void test_copy_alone(void **state) {
@@ -346,6 +359,7 @@ static void test_other_root(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_without_fp),
                 cmocka_unit_test(test_copy_alone),
                 cmocka_unit_test(test_further_out_than_the_copy),
                 cmocka_unit_test(test_more_frames_than_asked_for),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/kernel_id.h"
+#include "finding/wait_call.h"
 #include "query/spent_time.h"
 #include "resident/resident_bytes.h"
 #include "task/thread_spawns.h"
@@ -150,70 +151,98 @@ static bool is_alive(const struct listing *x, const struct one_thread *t) {
 
 /* ---- where they wait ----------------------------------------------------------------------------------------- */
 
-struct wait_words {
-        const struct frame_names *names;
-        struct str in, by;
-        bool is_beyond; /* libc's functions are passed */
+enum { MAX_FRAMES = 64 };
+
+struct wait_frames {
+        struct query_frame frames[MAX_FRAMES];
+        size_t n;
 };
 
-static bool is_system(const char *module) {
-        static const char *const begins[] = {"libc.so", "libc-",  "libpthread",  "ld-linux",
-                                             "ld-musl", "[vdso]", KERNEL_ID_PATH};
-        const char *base = frame_base(module);
+static bool take_frame(void *ctx, const struct query_frame *f) {
+        struct wait_frames *w = ctx;
 
-        for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-                if (strncmp(base, begins[i], strlen(begins[i])) == 0)
-                        return true;
-        return false;
+        if (strcmp(f->module, KERNEL_ID_PATH) != 0)
+                w->frames[w->n++] = *f;
+        return w->n < MAX_FRAMES;
 }
 
-/* The outermost of libc's functions is the one that was called; the first plain one beyond called it. */
-static bool look_at_frame(void *ctx, const struct query_frame *f) {
-        struct wait_words *w = ctx;
-        struct name_frame frame = frame_of(f);
+static void add_in(const struct frame_names *names, const struct query_frame *f, struct str *to) {
         const char *function = f->function + strspn(f->function, "_");
+        struct name_frame frame = frame_of(f);
 
-        if (strcmp(f->module, KERNEL_ID_PATH) == 0)
-                return true;
-        if (is_system(f->module)) {
-                if (w->is_beyond)
-                        return false; /* where threads begin */
-                str_clear(&w->in);
-                if (f->guess || !function[0])
-                        str_add(&w->in, frame_base(f->module));
-                else
-                        str_addn(&w->in, function, strcspn(function, "@"));
-                return true;
-        }
-        w->is_beyond = true;
-        if (!w->in.n)
-                frame_add_function(&w->in, w->names, &frame, false, false, true);
-        if (name_kind(w->names->names, f->function, f->module) != NAME_PLAIN)
-                return true;
-        str_clear(&w->by);
-        frame_add_function(&w->by, w->names, &frame, false, false, true);
-        if (f->file[0] && f->line) {
-                str_add(&w->by, " at ");
-                frame_add_place(&w->by, &frame, false);
-        }
-        return false;
+        if (!wait_is_system(f->module))
+                frame_add_function(to, names, &frame, false, false, true);
+        else if (f->guess || !function[0])
+                str_add(to, frame_base(f->module));
+        else
+                str_addn(to, function, strcspn(function, "@"));
 }
 
-static void add_wait(struct listing *x, struct thread_group *g, uint32_t stack) {
-        struct wait_words w = {.names = x->names};
-        uint32_t in, by, i = 0;
+static void add_by(const struct frame_names *names, const struct query_frame *f, struct str *to) {
+        struct name_frame frame = frame_of(f);
 
-        query_each_frame(x->q, stack, look_at_frame, &w);
-        in = text_pool_add(&x->texts->pool, str_text(&w.in));
-        by = text_pool_add(&x->texts->pool, str_text(&w.by));
-        str_done(&w.in);
-        str_done(&w.by);
-        while (i < g->n_waits && (g->waits[i].in != in || g->waits[i].by != by))
+        frame_add_function(to, names, &frame, false, false, true);
+        if (f->file[0] && f->line) {
+                str_add(to, " at ");
+                frame_add_place(to, &frame, false);
+        }
+}
+
+/* What was called, and the first plain function that did, directly or by way of a library's. */
+static void add_wait_words(const struct listing *x, uint32_t stack, struct str *in,
+                           struct str *by) {
+        struct names *names = x->names->names;
+        struct wait_frames w = {.n = 0};
+        size_t i;
+
+        query_each_frame(x->q, stack, take_frame, &w);
+        i = wait_call_find(names, w.frames, w.n);
+        if (i >= w.n)
+                return;
+        add_in(x->names, &w.frames[i], in);
+        for (i += wait_is_system(w.frames[i].module); i < w.n; i++) {
+                const struct query_frame *f = &w.frames[i];
+
+                if (wait_is_system(f->module))
+                        return; /* where threads begin */
+                if (name_kind(names, f->function, f->module) == NAME_PLAIN &&
+                    !wait_is_passed_on(f->function)) {
+                        add_by(x->names, f, by);
+                        return;
+                }
+        }
+}
+
+/* Where one thread waits, in texts; zeros: it does not, or nobody knows. */
+struct one_wait {
+        uint32_t in, by, stack;
+};
+
+static struct one_wait wait_of(struct listing *x, const struct one_thread *t) {
+        struct str in = {0}, by = {0};
+        struct one_wait ret = {0};
+
+        if (t->state != TRACE_BLOCKED || !t->wait_stack)
+                return ret;
+        add_wait_words(x, t->wait_stack, &in, &by);
+        ret.in = text_pool_add(&x->texts->pool, str_text(&in));
+        ret.by = text_pool_add(&x->texts->pool, str_text(&by));
+        ret.stack = t->wait_stack;
+        str_done(&in);
+        str_done(&by);
+        return ret;
+}
+
+static void add_wait(struct thread_group *g, const struct one_wait *w) {
+        uint32_t i = 0;
+
+        while (i < g->n_waits && (g->waits[i].in != w->in || g->waits[i].by != w->by))
                 i++;
         if (i == THREAD_WAITS_MAX)
                 return;
         if (i == g->n_waits)
-                g->waits[g->n_waits++] = (struct thread_wait){.in = in, .by = by, .stack = stack};
+                g->waits[g->n_waits++] =
+                        (struct thread_wait){.in = w->in, .by = w->by, .stack = w->stack};
         g->waits[i].n++;
         for (; i > 0 && g->waits[i].n > g->waits[i - 1].n; i--) {
                 struct thread_wait swap = g->waits[i];
@@ -225,45 +254,58 @@ static void add_wait(struct listing *x, struct thread_group *g, uint32_t stack) 
 
 /* ---- groups -------------------------------------------------------------------------------------------------- */
 
-/* Text of the outermost frame that is of interest; 0: the call path does not reach to where threads begin. */
-static uint32_t entry_of(struct listing *x, uint32_t stack) {
+/* What a thread began with. */
+struct thread_entry {
+        uint32_t
+                runs; /* text of the outermost frame that is of interest; 0: the call path does not reach to where threads begin */
+        uint64_t
+                begin; /* the place from which it was called: closures of one function have one name, and a place each */
+};
+
+static struct thread_entry entry_of(struct listing *x, uint32_t stack) {
+        struct thread_entry ret = {0};
         struct frame_stack s = {0};
         struct str text = {0};
-        uint32_t ret = 0;
+        const struct name_frame *f, *outer;
 
         frame_stack_fill(&s, x->names, stack, false);
-        if (s.shown.n && name_kind(x->names->names, s.frames.items[s.frames.n - 1].function,
-                                   s.frames.items[s.frames.n - 1].module) == NAME_START) {
-                const struct name_frame *f =
-                        &s.frames.items[s.shown.items[s.shown.n - 1].frame_idx];
-
-                if (!frame_is_unnamed(f) && !is_system(f->module)) {
+        outer = s.frames.n ? &s.frames.items[s.frames.n - 1] : NULL;
+        if (s.shown.n && name_kind(x->names->names, outer->function, outer->module) == NAME_START) {
+                f = &s.frames.items[s.shown.items[s.shown.n - 1].frame_idx];
+                if (!frame_is_unnamed(f) && !wait_is_system(f->module)) {
                         frame_add_function(&text, x->names, f, false, false, true);
-                        ret = text_pool_add(&x->texts->pool, str_text(&text));
+                        ret.runs = text_pool_add(&x->texts->pool, str_text(&text));
                 }
+                /* what is inlined into one has its place, which moves with what it does */
+                for (; outer > f &&
+                       (outer->offset != f->offset || strcmp(outer->module, f->module) != 0);
+                     outer--)
+                        ret.begin = outer->offset;
         }
         str_done(&text);
         frame_stack_done(&s);
         return ret;
 }
 
-/* One call of pthread_create is one group whatever its threads run later; of others the function they run tells, else their name. */
-static struct thread_group *group_of(struct listing *x, const struct one_thread *t) {
-        uint32_t runs = t->stack ? entry_of(x, t->stack) : 0;
+/* One call of pthread_create is one group whatever its threads run later; of others the function they run tells, else their name and what they wait for. */
+static struct thread_group *group_of(struct listing *x, const struct one_thread *t,
+                                     const struct one_wait *w) {
+        struct thread_entry entry = t->stack ? entry_of(x, t->stack) : (struct thread_entry){0};
         uint32_t site =
                 t->spawn_stack ? site_texts_of(x->texts, x->names, t->spawn_stack) : REACH_NO_SITE;
-        uint64_t key = site != REACH_NO_SITE ? (uint64_t)site << 2
-                       : runs                ? (uint64_t)runs << 2 | 1
-                                             : (uint64_t)t->name << 2 | 2;
+        unsigned kind = site != REACH_NO_SITE ? 0 : entry.runs ? 1 : 2;
+        uint64_t key = kind == 0   ? site
+                       : kind == 1 ? map_hash(entry.begin) ^ entry.runs
+                                   : map_hash((uint64_t)w->in << 32 | w->by) ^ t->name;
         bool is_new;
-        uint64_t *at = map_put(&x->groups, key, x->l->groups.n, &is_new);
+        uint64_t *at = map_put(&x->groups, map_hash(key) << 2 | kind, x->l->groups.n, &is_new);
         struct thread_group *g;
 
         if (is_new)
                 vec_push(&x->l->groups, (struct thread_group){.spawn_stack = t->spawn_stack});
         g = &x->l->groups.items[*at];
         if (!g->runs)
-                g->runs = runs;
+                g->runs = entry.runs;
         return g;
 }
 
@@ -286,7 +328,8 @@ static void add_name(struct thread_group *g, uint32_t text) {
 }
 
 static void add_thread(struct listing *x, const struct one_thread *t) {
-        struct thread_group *g = group_of(x, t);
+        struct one_wait w = wait_of(x, t);
+        struct thread_group *g = group_of(x, t, &w);
 
         g->n++;
         x->l->n++;
@@ -305,8 +348,8 @@ static void add_thread(struct listing *x, const struct one_thread *t) {
         g->n_running += t->state == TRACE_ON_CPU || t->state == TRACE_READY;
         if (t->state == TRACE_BLOCKED) {
                 g->n_waiting++;
-                if (t->wait_stack)
-                        add_wait(x, g, t->wait_stack);
+                if (w.stack)
+                        add_wait(g, &w);
         }
 }
 

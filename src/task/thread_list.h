@@ -6,7 +6,7 @@
 #include "keep/site_texts.h"
 #include "query/query.h"
 
-enum { THREAD_NAMES_MAX = 4, THREAD_WAITS_MAX = 4 };
+enum { THREAD_NAMES_MAX = 4, THREAD_WAITS_MAX = 8 };
 
 struct thread_name_sum {
         uint32_t text; /* digits are told as # */

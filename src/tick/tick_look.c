@@ -93,7 +93,7 @@ static void read_runs(pid_t pid, pid_t tid, char *ret, size_t cap) {
 size_t tick_look_walk(pid_t pid, pid_t tid, struct remote_space *space, uint64_t *ret_pcs,
                       size_t cap, enum remote_end *ret_end) {
         char before[256], after[256], runs_before[128], runs_after[128];
-        struct remote_regs regs = {0};
+        struct remote_regs regs = {.is_fp_unknown = true}; /* /proc has sp and pc */
         struct remote_stack none = {0};
         size_t n;
 

@@ -2,12 +2,14 @@
 """Threads in silt tasks: where they were spawned, where they wait, what their stacks touch (threads_spawned.c)."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
 
 from cases import cpu
 from harness.answer import parse
+from harness.cases import skip
 from harness.process import kill_family, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -101,6 +103,45 @@ def test_of_a_recording(t):
     assert answer["graph"] is None and answer["tasks"] == 0, answer
     r = t.silt.command("tasks", trace)
     assert r.code == 0 and " threads " in r.text and "called by wait_for_work" in " ".join(r.text.split()), r.text
+
+
+RUST_WAITS = {"condvar": "Condvar::wait", "recv": "recv", "park": "park", "lock": "lock", "write": "write", "barrier": "Barrier::wait", "read": "read"}
+
+
+def until_rust_waits(t, who, groups_are):
+    """Each thread waits in what it is named after, and called it by its own function."""
+    end, wrong = time.monotonic() + 60, "nothing yet"
+    while wrong:
+        assert time.monotonic() < end, wrong
+        time.sleep(0.1)
+        r = t.silt.command("tasks", str(who), "--json")
+        if r.code != 0:  # of a trace there is nothing to read at first
+            continue
+        groups = parse(r.text)["threads"]["groups"]
+        waits = [(w["in"], w["called_by"] or "", w["threads"]) for g in groups for w in g["waits"]]
+        wrong = [(name, waits) for name, word in RUST_WAITS.items()
+                 if not [n for in_, by, n in waits if word in in_ and by.startswith("thread_waits::wait_" + name) and n == 1]]
+        wrong = wrong or ([] if len(groups) == groups_are else [g["names"] for g in groups])
+
+
+def test_rust_waits(t):
+    """As people call them, not as the system call that all are; of a process that nobody records, too, whose frame pointers nobody tells."""
+    if not shutil.which("rustc"):
+        skip("there is no rustc")
+    path, trace = t.context.helpers.build("thread_waits", ["thread_waits.rs"], flags=["-C", "debuginfo=1"]), t.path("t.silt")
+    process = start(t, [path])
+    try:
+        until_rust_waits(t, process.pid, len(RUST_WAITS))  # closures of one function are not one
+    finally:
+        kill_family(process)
+    cpu.needs_samples(run([t.silt.path, "run", "-q", "-f", "--cpu", "-o", t.path("can.silt"), "--", "true"]))
+    process = start(t, [t.silt.path, "run", "-q", "-f", "--cpu", "-o", trace, "--", path])
+    try:
+        until_rust_waits(t, trace, 1)  # one line spawns them
+        process.stdin.close()
+        assert process.wait(60) == 0
+    finally:
+        kill_family(process)
 
 
 def test_stopped_thread_is_no_crash(t):
