@@ -16,6 +16,7 @@ enum { MAX_PATH = 40 }; /* bytes; of a longer one the last part is told */
 #define ALL_SHARE 0.995
 #define SAME_PACE 0.1    /* apart: what grows is what was just told of */
 #define MARGIN_SHARE 0.1 /* on top of what there was at most */
+#define BESIDE_SHARE 0.2 /* of a gain: if less grew beside it, its rate is nearly the room's */
 
 /* ---- sentences ------------------------------------------------------------------------------------- */
 
@@ -151,17 +152,24 @@ static bool is_its_pace(const struct post_mortem *p) {
                fabs(own - p->rate) <= SAME_PACE * p->rate;
 }
 
-/* The limit again, at the same pace; NAN: nobody knows. */
+/* The limit again, at the same pace; NAN: nobody knows, as of what grew beside the process. */
 static double longer_s(const struct post_mortem *p) {
-        if (!p->room || p->shape != SHAPE_STEADY || p->rate < 1)
+        double gain = p->rate * (double)p->over_ns / 1e9;
+
+        if (!p->room || p->shape != SHAPE_STEADY || p->rate < 1 ||
+            (double)p->beside_bytes > BESIDE_SHARE * gain)
                 return NAN;
         return (double)p->room->of[ROOM_LIMIT] / p->rate;
 }
 
+/* 0: nobody knows. */
 static uint64_t needed_bytes(const struct post_mortem *p) {
-        if (!p->room || p->shape != SHAPE_LEVEL || p->live_bytes > p->had_bytes)
+        uint64_t margin = unit_nearest(MARGIN_SHARE * (double)p->had_bytes);
+
+        if (!p->room || p->shape != SHAPE_LEVEL || p->live_bytes > p->had_bytes ||
+            p->beside_bytes > margin)
                 return 0;
-        return p->had_bytes + unit_nearest(MARGIN_SHARE * (double)p->had_bytes);
+        return p->had_bytes + margin;
 }
 
 /* Where silt's own memory filled the group, the program's need is not what matters. */
@@ -170,43 +178,70 @@ static void add_remedy(struct str *to) {
                 " To record all of it, raise the limit, run silt outside the group, or take samples (--sample).");
 }
 
+static const char *course_words(const struct post_mortem *p) {
+        switch (p->course) {
+        case COURSE_ROOM: return p->room->version ? "The group" : "Memory in use";
+        case COURSE_SAMPLES: return "The process";
+        case COURSE_BLOCKS: break;
+        }
+        return "Its blocks";
+}
+
+static void add_steady(const struct post_mortem *p, struct str *to) {
+        struct unit_text a, b;
+
+        if (!is_its_pace(p))
+                str_addf(to, " %s grew %s/s over the last %s.", course_words(p),
+                         unit_bytes(&a, unit_nearest(p->rate)), unit_duration(&b, p->over_ns));
+        if (!p->room)
+                return;
+        str_add(to, " No limit would do while that goes on: ");
+        if (isnan(longer_s(p)))
+                str_addf(
+                        to,
+                        "how long twice as much would have lasted is unknown, as silt did not look at the %s near the end.",
+                        p->room->version ? "group" : "machine");
+        else
+                str_addf(to, "twice as much would have lasted %s longer.",
+                         unit_duration(&a, unit_nearest(longer_s(p) * 1e9)));
+}
+
+static void add_level(const struct post_mortem *p, struct str *to) {
+        struct unit_text a, b;
+
+        if (!p->room)
+                return;
+        if (p->live_bytes > p->had_bytes) /* the last look was before the jump */
+                str_addf(
+                        to,
+                        " It allocated faster than silt looked: it needs more than the %s that were live.",
+                        unit_bytes(&a, p->live_bytes));
+        else if (needed_bytes(p))
+                str_addf(
+                        to,
+                        " %s had not grown over the last %s: with a margin of a tenth it needs %s.",
+                        course_words(p), unit_duration(&b, p->over_ns),
+                        unit_bytes(&a, needed_bytes(p)));
+        else
+                str_addf(
+                        to,
+                        " %s had not grown over the last %s; silt did not look at the rest of the %s near the end, so how much is needed is unknown.",
+                        course_words(p), unit_duration(&b, p->over_ns),
+                        p->room->version ? "group" : "machine");
+}
+
 static void add_needed(const struct post_mortem *p, struct str *to) {
-        const char *what = p->is_of_blocks    ? "Its blocks"
-                           : !p->room         ? "It"
-                           : p->room->version ? "The group"
-                                              : "Memory in use";
-        struct unit_text a, b, c;
+        struct unit_text a, b;
 
         switch (p->shape) {
-        case SHAPE_STEADY:
-                if (!is_its_pace(p))
-                        str_addf(to, " %s grew %s/s over the last %s.", what,
-                                 unit_bytes(&a, unit_nearest(p->rate)),
-                                 unit_duration(&b, p->over_ns));
-                if (p->room)
-                        str_addf(
-                                to,
-                                " No limit would do while that goes on: twice as much would have lasted %s longer.",
-                                unit_duration(&c, unit_nearest(longer_s(p) * 1e9)));
-                break;
-        case SHAPE_LEVEL:
-                if (p->room && !needed_bytes(p)) /* the last look was before the jump */
-                        str_addf(
-                                to,
-                                " It allocated faster than silt looked: it needs more than the %s that were live.",
-                                unit_bytes(&a, p->live_bytes));
-                else if (p->room)
-                        str_addf(
-                                to,
-                                " %s had not grown over the last %s: with a margin of a tenth it needs %s.",
-                                what, unit_duration(&b, p->over_ns),
-                                unit_bytes(&a, needed_bytes(p)));
-                break;
+        case SHAPE_STEADY: add_steady(p, to); break;
+        case SHAPE_LEVEL: add_level(p, to); break;
         case SHAPE_STEP:
                 str_addf(
                         to,
                         " %s grew by %s within the last %s: how much it would have needed is unknown.",
-                        what, unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
+                        course_words(p),
+                        unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
                         unit_duration(&b, p->over_ns));
                 break;
         case SHAPE_UNKNOWN:
@@ -424,11 +459,20 @@ static void put_largest(struct json *j, const struct post_mortem *p) {
 
 static void put_growth(struct json *j, const struct post_mortem *p) {
         static const char *const shapes[] = {"unknown", "steady", "level", "step"};
+        const char *of = p->course == COURSE_SAMPLES   ? "process"
+                         : p->course == COURSE_BLOCKS  ? "blocks"
+                         : p->room && p->room->version ? "cgroup"
+                                                       : "machine";
         double more_s = longer_s(p);
 
         json_key(j, "growth");
         json_object(j);
         json_put_string(j, "shape", shapes[p->shape]);
+        json_key(j, "of");
+        if (p->shape != SHAPE_UNKNOWN)
+                json_string(j, of);
+        else
+                json_null(j);
         put_seconds(j, "over_s", p->over_ns, p->over_ns);
         json_key(j, "bytes_per_s");
         if (p->shape != SHAPE_UNKNOWN)

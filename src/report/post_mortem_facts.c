@@ -192,19 +192,12 @@ static bool course_value(const struct course_at *c, double *ret) {
         return true;
 }
 
-/* Of the room; where that was not looked at near the end, of the process's own memory; else of its live blocks, which events tell to the end. */
-enum course_kind {
-        COURSE_ROOM,
-        COURSE_SAMPLES,
-        COURSE_BLOCKS,
-};
-
 struct courses {
         const struct report *r;
         const struct post_mortem *p;
         const struct trace_sample *samples;
         size_t n_samples;
-        enum course_kind kind;
+        enum post_mortem_course kind;
 };
 
 static bool live_at(const struct courses *c, uint64_t at_ns, double *ret) {
@@ -300,8 +293,33 @@ static void find_alive(const struct report *r, struct post_mortem *p, const stru
         p->alive_ns = alive_ns ? MIN(alive_ns, p->end_ns) : p->end_ns;
 }
 
+/* The course, and what shape it has. */
+static void find_course(struct courses *c, struct post_mortem *p, uint64_t begin_ns) {
+        uint64_t over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
+
+        for (c->kind = p->room ? COURSE_ROOM : COURSE_SAMPLES; c->kind < COURSE_BLOCKS; c->kind++)
+                if (n_looks(c, begin_ns) >= (c->kind == COURSE_ROOM ? MIN_ROWS : MIN_SAMPLES) &&
+                    find_shape_of(c, p, over_ns))
+                        return;
+        p->over_ns = over_ns;
+        /* what is no block may have grown while blocks did not */
+        if ((double)p->live_bytes < BLOCKS_SHARE * (double)p->had_bytes ||
+            !find_shape_of(c, p, over_ns) || p->shape == SHAPE_LEVEL)
+                p->shape = SHAPE_UNKNOWN;
+}
+
+static uint64_t beside_bytes(const struct post_mortem *p) {
+        uint64_t own_bytes =
+                p->course == COURSE_SAMPLES ? p->anon_bytes + p->shmem_bytes : p->live_bytes;
+
+        if (p->course == COURSE_ROOM)
+                return 0;
+        /* more than there was: not all of it is of the room, and nobody knows how much */
+        return own_bytes > p->had_bytes ? p->had_bytes : p->had_bytes - own_bytes;
+}
+
 static void find_shape(const struct report *r, struct post_mortem *p) {
-        uint64_t begin_ns = r->v->processes[p->process].start.start_ns, over_ns;
+        uint64_t begin_ns = r->v->processes[p->process].start.start_ns;
         struct courses c = {.r = r, .p = p};
         struct err unsaid = {0};
 
@@ -310,17 +328,9 @@ static void find_shape(const struct report *r, struct post_mortem *p) {
         find_alive(r, p, &c);
         if (p->alive_ns <= begin_ns)
                 return;
-        over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
-        for (c.kind = p->room ? COURSE_ROOM : COURSE_SAMPLES; c.kind < COURSE_BLOCKS; c.kind++)
-                if (n_looks(&c, begin_ns) >= (c.kind == COURSE_ROOM ? MIN_ROWS : MIN_SAMPLES) &&
-                    find_shape_of(&c, p, over_ns))
-                        return;
-        p->is_of_blocks = true;
-        p->over_ns = over_ns;
-        /* what is no block may have grown while blocks did not */
-        if ((double)p->live_bytes < BLOCKS_SHARE * (double)p->had_bytes ||
-            !find_shape_of(&c, p, over_ns) || p->shape == SHAPE_LEVEL)
-                p->shape = SHAPE_UNKNOWN;
+        find_course(&c, p, begin_ns);
+        p->course = c.kind;
+        p->beside_bytes = beside_bytes(p);
 }
 
 /* ---- who held what ---------------------------------------------------------------------------------- */

@@ -18,6 +18,13 @@ enum post_mortem_shape {
         SHAPE_STEP, /* at once, at the very end */
 };
 
+/* What is known near the end: of the room, else of the process's own memory, else of its live blocks, which events tell to the end. */
+enum post_mortem_course {
+        COURSE_ROOM,
+        COURSE_SAMPLES,
+        COURSE_BLOCKS,
+};
+
 struct post_mortem {
         enum post_mortem_victim victim;
         uint32_t process; /* that was killed, or is told of */
@@ -44,9 +51,10 @@ struct post_mortem {
         bool has_gain; /* of the largest: known */
 
         enum post_mortem_shape shape;
-        uint64_t over_ns;  /* the time before the end that shape and rates are about; 0 unknown */
-        double rate;       /* bytes a second, of the room; else of the process; with a shape */
-        bool is_of_blocks; /* the rate is of live blocks: nobody looked at memory near the end */
+        enum post_mortem_course course; /* that shape and rate are of */
+        uint64_t over_ns; /* the time before the end that shape and rates are about; 0 unknown */
+        double rate;      /* bytes a second; with a shape */
+        uint64_t beside_bytes; /* at most, by the end in the room and not in the course */
 
         const struct trace_graph *graph; /* the newest of the process; NULL: none */
         const char *graph_name;          /* "" it has none */
