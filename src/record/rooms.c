@@ -269,18 +269,31 @@ static bool is_own_group(const struct rooms *rooms, const struct kernel_line *re
 static void add_full_group(struct recorder *r, const char *path) {
         static const enum room_figure contents[] = {ROOM_SWAP, ROOM_ANON, ROOM_FILE, ROOM_SHMEM,
                                                     ROOM_KERNEL};
+        const struct memory_roots *roots = memory_roots();
         char text[KERNEL_PATH_BYTES * 2 + 32];
+        struct rooms *rooms = &r->rooms;
+        struct rooms_one *added;
         struct memory_room now;
         struct memory_group g;
+        size_t n_before = rooms->n;
 
+        /* in a container the tree may begin at another group, which is not that one */
         snprintf(text, sizeof(text), "0:memory:%s\n0::%s\n", path, path);
-        if (!memory_group_parse(text, memory_roots()->cgroup, &g) || strcmp(g.path, path) != 0 ||
-            !memory_room_read(&g, &now) || now.of[ROOM_LIMIT] == ROOM_UNKNOWN)
+        if (!memory_group_parse(text, roots->cgroup, &g) ||
+            strcmp(g.folder + g.n_tree, path) != 0 || !memory_room_read(&g, &now) ||
+            now.of[ROOM_LIMIT] == ROOM_UNKNOWN)
                 return;
+        memory_room_recount(&g, roots->proc, &now);
         now.of[ROOM_USAGE] = MIN(now.of[ROOM_PEAK], now.of[ROOM_LIMIT]);
         for (size_t i = 0; i < ARRAY_SIZE(contents); i++)
                 now.of[contents[i]] = ROOM_UNKNOWN;
-        add_group(&r->rooms, &g, &now);
+        add_group(rooms, &g, &now);
+        if (rooms->n == n_before)
+                return;
+        /* a look before the process is over finds what is left */
+        added = &rooms->all[n_before % ROOMS_MAX];
+        added->before_kill = now;
+        added->kill_seen_ns = recorder_now_ns(r);
 }
 
 /* Of a process that is recorded; or of another one, whose memory was in a group of theirs that was full. */
@@ -317,13 +330,24 @@ static void hear_kernel(struct recorder *r) {
                 take_line(r, line);
 }
 
+/* Numbers of processes in the log are the machine's. */
+static bool is_numbered_as_machine(void) {
+        char name[64];
+        ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+        name[MAX(n, (ssize_t)0)] = 0;
+        return strcmp(name, "pid:[4026531836]") == 0; /* PROC_PID_INIT_INO */
+}
+
 bool rooms_heard_of(struct recorder *r, pid_t pid) {
-        const struct rooms *rooms = &r->rooms;
+        struct rooms *rooms = &r->rooms;
 
         hear_kernel(r);
         for (size_t i = 0; i < MIN(rooms->n_told, (size_t)ROOMS_MAX_TOLD); i++)
-                if (rooms->told[i] == (uint32_t)pid)
-                        return true;
+                if (rooms->told[i] == (uint32_t)pid) {
+                        rooms->told[i] = 0; /* another process may have the number later */
+                        return is_numbered_as_machine();
+                }
         return false;
 }
 

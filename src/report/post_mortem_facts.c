@@ -77,11 +77,15 @@ static uint64_t left_of(const struct trace_room *x) {
 /* Of the rows about this process the one the kernel names, else the one with the least left; a part of the limit, so that a large one is not taken for a
  * small one. */
 static void find_room(const struct report *r, struct post_mortem *p) {
-        struct kernel_line reason = {0};
+        struct kernel_line reason = {0}, line = {0};
         double least = 2;
+        bool is_group;
 
         if (p->reason)
                 kernel_line_parse(p->reason, &reason);
+        if (p->line)
+                kernel_line_parse(p->line, &line);
+        is_group = reason.is_group || line.is_group;
         for (size_t i = 0; i < r->v->n_rooms; i++) {
                 const struct trace_room *x = &r->v->rooms[i];
                 uint64_t left = left_of(x);
@@ -90,7 +94,7 @@ static void find_room(const struct report *r, struct post_mortem *p) {
                 if (p->victim == VICTIM_PROCESS &&
                     (!(x->flags & TRACE_ROOM_KILL) || x->process != p->process))
                         continue;
-                if (left == ROOM_UNKNOWN || x->of[ROOM_LIMIT] == 0)
+                if (left == ROOM_UNKNOWN || x->of[ROOM_LIMIT] == 0 || (is_group && !x->version))
                         continue;
                 part = (double)left / (double)x->of[ROOM_LIMIT];
                 if (reason.full_group[0] && strcmp(reason.full_group, x->path) == 0)

@@ -112,10 +112,14 @@ def counted(told):
     return ", ".join(f"{n} {shape}, {'with' if has_graph else 'without'} graph" for (shape, has_graph), n in sorted(Counter(told).items()))
 
 
+def is_numbered_as_machine():
+    return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+
+
 def kernel_log_is_readable():
     try:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
-        return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+        return is_numbered_as_machine()
     except OSError:
         return False
 
@@ -385,6 +389,8 @@ def test_version_2(t):
 
 def test_version_2_unseen(t):
     """Nobody looked while it was in its group: the kernel's line says whom it killed, and which group was full."""
+    if not is_numbered_as_machine():
+        skip("processes have numbers of their own here, which are not those of the kernel's log")
     p = played_kill(t, program(t, "list", 500), ["--leaks"], group="/")
     check_blocks(p, LIMIT)
     check_complete(p)
