@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reach/block_types.h"
 #include "reach/containers.h"
@@ -170,6 +171,14 @@ static int scan_image(const struct process_graph *p, struct process_image *image
         return r;
 }
 
+/* Where memory is scarce the kernel kills the copy first. What was not read by then would count as pointing nowhere. */
+static bool is_copy_gone(const struct process_graph *p) {
+        uint8_t byte;
+
+        /* of a process without memory every read is at its end; of another one this address cannot be read */
+        return pread(p->mem_fd, &byte, 1, 0) == 0;
+}
+
 int process_graph_make(const struct process_graph *p, struct heap_graph *ret, struct err *reterr) {
         const struct process_image_source source = {p->pid, p->mem_fd, p->living, p->before};
         struct process_image image = {0};
@@ -185,6 +194,8 @@ int process_graph_make(const struct process_graph *p, struct heap_graph *ret, st
         r = blocks ? scan_image(p, &image, blocks, n_blocks, ret) : -ENOMEM;
         if (r == 0)
                 r = name_owners(p, &image.maps, ret);
+        if (r == 0 && is_copy_gone(p))
+                r = -ESRCH;
         if (r == 0 && p->has_seqs) {
                 ret->seqs = seqs;
                 seqs = NULL;
@@ -194,5 +205,8 @@ int process_graph_make(const struct process_graph *p, struct heap_graph *ret, st
         process_image_close(&image);
         if (r < 0)
                 heap_graph_done(ret);
+        if (r == -ESRCH)
+                return err_set(reterr, r,
+                               "the kernel killed the copy of the process before silt had read it");
         return r == 0 ? 0 : err_set_errno(reterr, r, "cannot read pointers from its memory");
 }
