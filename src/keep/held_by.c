@@ -35,21 +35,27 @@ struct held_by *held_by_free(struct held_by *h) {
         return NULL;
 }
 
-/* The group that has most of the site's blocks. */
-static uint32_t find_group(const struct site_tree *t, uint32_t site) {
+/* The group that has most of the site's blocks; REACH_NONE: none has half of them. What few blocks hang on says nothing of the others. */
+static uint32_t find_group(const struct held_graph *g, uint32_t site) {
+        const struct site_tree *t = &g->holders.tree;
         uint32_t best = REACH_NONE;
+        uint64_t n_blocks = 0;
 
         for (uint32_t i = 0; i < t->n; i++)
                 if (t->groups[i].kind == GROUP_BLOCKS && t->groups[i].site == site &&
                     (best == REACH_NONE || t->groups[i].n_blocks > t->groups[best].n_blocks))
                         best = i;
-        return best;
+        for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++)
+                n_blocks += g->heap.blocks[i].site == site;
+        return best != REACH_NONE && t->groups[best].n_blocks >= n_blocks - n_blocks / 2
+                       ? best
+                       : REACH_NONE;
 }
 
 bool held_by_add(struct held_by *h, uint32_t stack, bool utf8, struct str *to) {
         const struct site_tree *t = &h->holders.now.holders.tree;
         uint32_t site = site_texts_of(&h->holders.texts, &h->holders.names, stack);
-        uint32_t group = site == REACH_NO_SITE ? REACH_NONE : find_group(t, site);
+        uint32_t group = site == REACH_NO_SITE ? REACH_NONE : find_group(&h->holders.now, site);
         uint32_t way[HOLDERS_MAX_WAY], n = 0;
 
         for (uint32_t i = group; i != REACH_NONE && i != 0 && n < HOLDERS_MAX_WAY;

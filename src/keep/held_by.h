@@ -11,6 +11,6 @@ struct held_by;
 struct held_by *held_by_new(struct query *q, const struct frame_names *names, uint32_t process);
 struct held_by *held_by_free(struct held_by *h); /* NULL ok; returns NULL */
 
-/* Appends "static sessions+16 → insert (map.c:31)": what holds most of the blocks that were requested where this stack ends, the outermost
- * first. False: nothing does. */
+/* Appends "static sessions+16 → insert (map.c:31)": what holds most of the blocks that were requested where this stack ends, half of them or more, the
+ * outermost first. False: nothing does. */
 bool held_by_add(struct held_by *h, uint32_t stack, bool utf8, struct str *to);

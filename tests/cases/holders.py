@@ -326,6 +326,15 @@ def test_report_names_the_holder(t):
     assert text.startswith("static sessions → 3,000 blocks allocated by open_session") and " per second. " in text, text[:300]
 
 
+def test_who_holds_one_of_many_is_no_holder(t):
+    """Of 3,000 blocks the static has the last: the finding about them names it not."""
+    trace = t.path("t.silt")
+    r = t.silt.record(trace, [t.context.helpers.build("growing_list", ["growing_list.c"]), "lose"], ["-f", "--leaks"])
+    assert r.code == 0, r.errors
+    found = t.silt.report(trace)[0]["findings"]
+    assert [f["held_by"] for f in found if f["kind"] == "growing"] == [None], found
+
+
 def test_what_nobody_holds_is_most_or_not(t):
     """Variables without names hold one block each: more is lost than any of them holds, and yet not most of it."""
     with open(t.path("x.c"), "w") as f:
