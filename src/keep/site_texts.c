@@ -19,6 +19,26 @@ void site_texts_done(struct site_texts *t) {
         map_done(&t->apart);
 }
 
+struct nth_frame {
+        size_t n_before;
+        uint32_t location;
+};
+
+static bool seek_frame(void *ctx, const struct query_frame *f) {
+        struct nth_frame *nth = ctx;
+
+        nth->location = f->location;
+        return nth->n_before-- > 0;
+}
+
+/* Frames of code without a name have the offset of its begin: the call is where its location is. */
+static uint64_t call_of(const struct query *q, uint32_t stack, size_t frame_idx) {
+        struct nth_frame nth = {.n_before = frame_idx};
+
+        query_each_frame(q, stack, seek_frame, &nth);
+        return query_view(q)->locations[nth.location].offset;
+}
+
 /* ret_call: where the request is made; 0: unknown, or a part of its callers. */
 static uint32_t find_site(struct site_texts *t, const struct frame_names *names, uint32_t stack,
                           uint64_t *ret_call) {
@@ -32,7 +52,7 @@ static uint32_t find_site(struct site_texts *t, const struct frame_names *names,
                 const struct name_frame *f = &frames.frames.items[frames.shown.items[0].frame_idx];
 
                 if (!f->inlined && !f->guess)
-                        *ret_call = f->offset;
+                        *ret_call = call_of(names->q, stack, frames.shown.items[0].frame_idx);
                 frame_add_function(&text, names, f, frames.shown.items[0].is_task, true, true);
                 if (t->has_lines && f->line)
                         str_addf(&text, ":%u", f->line);
