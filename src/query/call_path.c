@@ -110,7 +110,7 @@ static bool same_place(const struct query_frame *a, const struct query_frame *b)
 }
 
 static uint64_t hash_place(const struct query_frame *f) {
-        return map_hash(f->offset + 1);
+        return hash_text(map_hash(f->offset + 1), f->module);
 }
 
 /* What two frames share that are one by function: both named alike, or the same place. */
