@@ -18,7 +18,7 @@ static size_t length_of(const char *function) {
                        : n;
 }
 
-static bool is_of_table(const char *function) {
+bool generic_name_is(const char *function) {
         static const char *const tables[] = {"tokio::runtime::task::raw::", "async_task::raw::"};
 
         for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
@@ -46,7 +46,7 @@ static bool add_types(const char *function, const char *plain, struct str *to) {
 }
 
 bool generic_name_add(const char *function, const char *plain, bool is_merged, struct str *to) {
-        if (!is_of_table(function))
+        if (!generic_name_is(function))
                 return false;
         if (!add_types(function, plain, to)) {
                 if (!is_merged || !strstr(function, "::<"))

@@ -7,6 +7,9 @@
 
 #include "base/str.h"
 
+/* Whether it is of such a table. */
+bool generic_name_is(const char *function);
+
 /* function is readable: "tokio::runtime::task::raw::poll::h0123456789abcdef"; plain as DWARF has it: "poll<app::Future, app::Scheduler>". Appends
  * "tokio::runtime::task::raw::poll<app::Future, app::Scheduler>", and " [clone .merged]" where the same code is a function of other types, too; false: it is
  * no such function. */

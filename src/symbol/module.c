@@ -14,6 +14,7 @@
 #include "base/kernel_id.h"
 #include "base/str.h"
 #include "symbol/code_file.h"
+#include "symbol/code_pointers.h"
 #include "symbol/finder.h"
 #include "symbol/function_extent.h"
 #include "symbol/generic_name.h"
@@ -27,7 +28,8 @@ struct symbol_module {
         Dwfl *dwfl;
         Dwfl_Module *module;
         struct functions functions;
-        struct variables variables; /* loaded when one is asked about */
+        struct variables variables;    /* loaded when one is asked about */
+        struct code_pointers pointers; /* the same */
         struct finder finder;
         struct origin_counts counts;
         bool has_dwarf;
@@ -47,6 +49,7 @@ struct symbol_module *symbol_module_free(struct symbol_module *m) {
                 return NULL;
         functions_done(&m->functions);
         variables_done(&m->variables);
+        code_pointers_done(&m->pointers);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
         if (m->code_fd >= 0)
@@ -154,6 +157,14 @@ struct naming {
         void *ctx;
 };
 
+/* Compilers give one of several functions that are the same all their names, or leave the name of one alone. */
+static bool is_merged(struct symbol_module *m, const struct function *f) {
+        if (!m->pointers.is_loaded)
+                code_pointers_load(&m->pointers, m->module, &m->functions);
+        return functions_n_names(&m->functions, f) > 1 ||
+               code_pointers_count(&m->pointers, f->begin) > 1;
+}
+
 /* plain: the function's name as its source has it; NULL: unknown. f: what its symbol says; NULL: it has none. */
 static void emit_function(struct naming *k, size_t address_idx, const char *linker_name,
                           const char *plain, const struct function *f, const char *file,
@@ -170,8 +181,8 @@ static void emit_function(struct naming *k, size_t address_idx, const char *link
 
         if (is_plt)
                 str_addf(&stub, "%s@plt", function);
-        if (is_plt || generic_name_add(function, plain,
-                                       f && functions_n_names(&k->m->functions, f) > 1, &stub))
+        if (is_plt || (generic_name_is(function) &&
+                       generic_name_add(function, plain, f && is_merged(k->m, f), &stub)))
                 s.function = str_text(&stub);
         k->fn(k->ctx, &s);
         str_done(&stub);

@@ -216,3 +216,10 @@ def test_merged_functions(t):
     for tasks_n, runs, is_merged in twins:
         name = runs.removeprefix("async_task::").removesuffix(" or a type with the same code")
         assert name in ("Left", "Right") and is_merged == (runs != "async_task::" + name) and (is_merged or tasks_n == n[name]), told
+
+    # of two types that share all their code one alone is there
+    with Program(t, t.silt.run_argv(trace, [program, "5", "0", "0", "7"], ["-f"])):
+        r = t.silt.command("snapshot", trace, "--graph")
+        assert r.code == 0, r.errors
+    told = {g["tasks"]: (g["runs"], g["is_merged"]) for g in tasks(t, trace)["groups"]}
+    assert told[5] == ("async_task::fetch", False) and (told[7] == ("async_task::Right", False) or told[7][1]), told
