@@ -224,7 +224,7 @@ static void examine_refused(struct doctor *d, const struct checked_program *entr
         }
         if (i.marks & (IMPRINT_GO | IMPRINT_MUSL | IMPRINT_GLIBC))
                 say(d, FINDING_STOP, "program",
-                    "%s is statically linked, so the loader never runs and silt cannot enter it (see %s)",
+                    "%s is statically linked, so the loader never runs and silt cannot enter it (see %s): 'silt cpu run' records its CPU time",
                     path, i.marks & IMPRINT_GO ? "heap" : "library");
         else
                 say(d, FINDING_STOP, "program", "%s", why);

@@ -202,14 +202,15 @@ static enum program_verdict program_judge(const char *path, uint16_t machine,
                 return program_refuse(
                         reterr, path,
                         "it is a statically linked Go program, whose garbage-collected heap does not use malloc",
-                        "use Go's own profiler (net/http/pprof)");
+                        "use Go's own profiler (net/http/pprof), or 'silt cpu run' for CPU time");
         if (e->is_static)
-                return program_refuse(reterr, path,
-                                      "it is statically linked, so the loader never runs",
-                                      "link it dynamically to record it");
+                return program_refuse(
+                        reterr, path, "it is statically linked, so the loader never runs",
+                        "link it dynamically to record it, or record CPU time alone with 'silt cpu run'");
         if (e->is_musl)
-                return program_refuse(reterr, path, "it uses musl, but silt's library needs glibc",
-                                      "build it against glibc to record it");
+                return program_refuse(
+                        reterr, path, "it uses musl, but silt's library needs glibc",
+                        "build it against glibc to record it, or record CPU time alone with 'silt cpu run'");
         if (privilege) {
                 snprintf(why, sizeof(why), "it is %s, so the loader does not preload libraries",
                          privilege);

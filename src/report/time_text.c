@@ -90,6 +90,9 @@ void time_add_headline(const struct style *s, const struct report *r, bool with_
         add_hot(s, r, to);
         str_add(to, ".");
         add_locks(s, r, to);
+        if (r->metric == QUERY_BLOCKED && !r->blocked.ns)
+                str_add(to,
+                        " The recording has no waits of that time: what follows is where CPU time went.");
         if (with_allocations)
                 add_allocations(r, to);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/units.h"
 
 /* Less than this without lines is no news: every program has some of its libraries'. */
@@ -85,8 +86,9 @@ void name_quality_count_lines(struct name_quality *n, const struct query_groups 
                 uint64_t weight = is_of_time ? g->self.alloc_bytes : g->self.n_allocs;
 
                 n_allocs += weight;
-                if (g->frame.file[0] || !g->stack || strcmp(g->frame.module, "[kernel]") == 0)
-                        continue; /* nobody can give the kernel's lines */
+                if (g->frame.file[0] || !g->stack || strcmp(g->frame.module, "[kernel]") == 0 ||
+                    (!g->frame.module[0] && g->frame.function[0]))
+                        continue; /* nobody can give the kernel's lines, nor those of made code */
                 n_unlined += weight;
                 if (!m || strcmp(m->path, g->frame.module) != 0)
                         m = find_module(n, g->frame.module);
@@ -121,6 +123,31 @@ static bool add_unnamed(const struct name_quality *n, struct str *to) {
         return true;
 }
 
+/* Of code that was made at run time only its maker knows the names. */
+static void add_made(const struct name_quality *n, struct str *to) {
+        static const struct {
+                const char *file, *how;
+        } makers[] = {{"node", "node --perf-basic-prof"},
+                      {"libnode.so", "node --perf-basic-prof"},
+                      {"libjvm.so", "java -XX:+DumpPerfMapAtExit, or perf-map-agent"},
+                      {"libcoreclr.so", "DOTNET_PerfMapEnabled=1"}};
+        const char *how = NULL;
+
+        for (size_t i = 0; i < n->n_modules && !how; i++)
+                for (size_t k = 0; k < ARRAY_SIZE(makers) && !how; k++) {
+                        const char *slash = strrchr(n->modules[i].path, '/');
+
+                        if (strncmp(slash ? slash + 1 : n->modules[i].path, makers[k].file,
+                                    strlen(makers[k].file)) == 0)
+                                how = makers[k].how;
+                }
+        str_addf(
+                to,
+                " in code that was made while the program ran (a JIT compiler's), which only a map names: let the runtime write /tmp/perf-PID.map (%s), and record again.",
+                how ? how
+                    : "node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, DOTNET_PerfMapEnabled=1");
+}
+
 /* The module that asked for most without lines, where that matters, and why it has none. */
 static bool add_lineless(const struct name_quality *n, struct str *to) {
         const struct name_module *worst = NULL;
@@ -128,7 +155,7 @@ static bool add_lineless(const struct name_quality *n, struct str *to) {
         for (size_t i = 0; i < n->n_modules; i++) {
                 const struct name_module *m = &n->modules[i];
 
-                if (m->names && m->names->text[0] &&
+                if (((m->names && m->names->text[0]) || !m->path[0]) &&
                     m->n_unlined_allocs > (worst ? worst->n_unlined_allocs : 0))
                         worst = m;
         }
@@ -140,7 +167,10 @@ static bool add_lineless(const struct name_quality *n, struct str *to) {
         else
                 str_addf(to, "%s come from code without source lines, most of them",
                          unit_weights() == UNIT_BYTES ? "allocations" : unit_weight_name());
-        str_addf(to, " in %s: %s.", module_name(worst), worst->names->text);
+        if (worst->path[0])
+                str_addf(to, " in %s: %s.", module_name(worst), worst->names->text);
+        else
+                add_made(n, to);
         return true;
 }
 

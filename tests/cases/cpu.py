@@ -330,6 +330,27 @@ def test_node(t):
     near(sums, told, total(with_paths(rows)), "hotMuch", "hotSome")
 
 
+def test_node_without_a_map(t):
+    """Whose names are missing is told by where the time went, and what gives them is no package of node's."""
+    if not shutil.which("node"):
+        skip("there is no node")
+    script = t.path("hot.js")
+    with open(script, "w") as f:
+        f.write(NODE)
+    trace, _ = record(t, "node", script, cwd=t.dir)
+    text = " ".join(t.silt.command("report", trace).text.split())
+    assert "node --perf-basic-prof" in text and "dbgsym" not in text, text[-1500:]
+
+
+def test_no_waits_are_said(t):
+    trace, _ = record(t, "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+    report, why = t.silt.report(trace, "--by", "blocked")
+    assert report, why
+    n_waits = len(paths(t, trace, "blocked"))
+    said = "has no waits of that time" in " ".join(t.silt.command("report", trace, "--by", "blocked").text.split())
+    assert said == (n_waits == 0), n_waits
+
+
 # ---- ends -----------------------------------------------------------------------------------------
 
 

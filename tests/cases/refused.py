@@ -29,6 +29,7 @@ def static_helper(t):
 
 def test_static(t):
     refused(t, [static_helper(t), "allocate", "10"], "static")
+    refused(t, [static_helper(t), "allocate", "10"], "silt cpu run")
 
 
 def test_static_pie(t):
