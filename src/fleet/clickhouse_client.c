@@ -9,9 +9,6 @@
 
 enum {
         CLICKHOUSE_SHOWN_BYTES = 200, /* of an answer that says what is wrong */
-        /* its numbers of errors: docs of ClickHouse, ErrorCodes */
-        ERROR_UNKNOWN_TABLE = 60,
-        ERROR_UNKNOWN_DATABASE = 81,
 };
 
 int clickhouse_client_init(struct clickhouse_client *c, const struct server_url *url,
@@ -68,19 +65,27 @@ static int error_code(const char *answer) {
         return at ? atoi(at + strlen("Code: ")) : 0;
 }
 
-static int say_refusal(const struct clickhouse_client *c, int status, struct str *answer,
+static bool is_access(int status, int code) {
+        return status == 401 || status == 403 || status == 407 || code == CLICKHOUSE_UNKNOWN_USER ||
+               code == CLICKHOUSE_WRONG_PASSWORD || code == CLICKHOUSE_REQUIRED_PASSWORD ||
+               code == CLICKHOUSE_AUTHENTICATION_FAILED;
+}
+
+static int say_refusal(struct clickhouse_client *c, int status, struct str *answer,
                        struct err *reterr) {
         const char *text = str_text(answer), *from = strstr(text, "DB::Exception: "), *end;
         size_t n;
         int code = error_code(text);
-        int result = code == ERROR_UNKNOWN_TABLE || code == ERROR_UNKNOWN_DATABASE ? -ENOENT
-                     : code || (status >= 400 && status < 500)                     ? -EBADMSG
-                                                                                   : -EIO;
+        int result = code == CLICKHOUSE_UNKNOWN_TABLE || code == CLICKHOUSE_UNKNOWN_DATABASE
+                             ? -ENOENT
+                     : code || (status >= 400 && status < 500) ? -EBADMSG
+                                                               : -EIO;
 
+        c->error_code = code;
         if (status >= 300 && status < 400)
                 return err_set(reterr, -EIO, "%s sends on to another address (%d): give that one",
                                c->url.shown, status);
-        if (status == 401 || status == 403 || status == 407)
+        if (is_access(status, code))
                 return err_set(
                         reterr, -EACCES,
                         "%s does not accept the user or password (%d): give them in the address, clickhouse://USER:PASSWORD@HOST",
@@ -119,6 +124,7 @@ int clickhouse_client_ask(struct clickhouse_client *c, const char *sql, const ch
                                  .max_answer = max_answer};
         int r;
 
+        c->error_code = 0;
         add_address(c, settings, &url);
         q.url = str_text(&url);
         r = http_client_post(c->http, &q, to, reterr);

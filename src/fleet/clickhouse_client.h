@@ -11,6 +11,31 @@ struct clickhouse_client {
         struct http_client *http;
         uint64_t timeout_ms;          /* of a statement; 0: HTTP_TIMEOUT_MS */
         const char *without_database; /* not NULL: statements are about no database */
+        int error_code;               /* its number of the last refusal; 0: it gave none */
+};
+
+/* Its numbers of errors that somebody looks at: ClickHouse's ErrorCodes. */
+enum {
+        CLICKHOUSE_NO_SUCH_COLUMN = 16,
+        CLICKHOUSE_WRONG_NUMBER_OF_ARGUMENTS = 42,
+        CLICKHOUSE_WRONG_TYPE_OF_ARGUMENT = 43,
+        CLICKHOUSE_UNKNOWN_FUNCTION = 46,
+        CLICKHOUSE_UNKNOWN_IDENTIFIER = 47,
+        CLICKHOUSE_UNKNOWN_TYPE = 50,
+        CLICKHOUSE_TYPE_MISMATCH = 53,
+        CLICKHOUSE_UNKNOWN_TABLE = 60,
+        CLICKHOUSE_SYNTAX_ERROR = 62,
+        CLICKHOUSE_UNKNOWN_AGGREGATE_FUNCTION = 63,
+        CLICKHOUSE_UNKNOWN_DATABASE = 81,
+        CLICKHOUSE_UNKNOWN_SETTING = 115,
+        CLICKHOUSE_TIMEOUT_EXCEEDED = 159,
+        CLICKHOUSE_UNKNOWN_USER = 192,
+        CLICKHOUSE_WRONG_PASSWORD = 193,
+        CLICKHOUSE_REQUIRED_PASSWORD = 194,
+        CLICKHOUSE_TOO_MANY_QUERIES = 202,
+        CLICKHOUSE_NOT_AN_AGGREGATE = 215,
+        CLICKHOUSE_MEMORY_LIMIT_EXCEEDED = 241,
+        CLICKHOUSE_AUTHENTICATION_FAILED = 516,
 };
 
 /* The url is copied; the options are as for http_client_new, but for user and password, which the url has. */

@@ -148,7 +148,13 @@ static int errno_of(CURLcode code) {
         case CURLE_COULDNT_CONNECT: return -ECONNREFUSED;
         case CURLE_COULDNT_RESOLVE_HOST: return -EHOSTUNREACH;
         case CURLE_PEER_FAILED_VERIFICATION: return -EKEYREJECTED;
-        default: return -EREMOTEIO; /* cut off, or no HTTP */
+        case CURLE_WEIRD_SERVER_REPLY:
+        case CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_GOT_NOTHING: return -EREMOTEIO; /* no HTTP */
+        case CURLE_PARTIAL_FILE:
+        case CURLE_SEND_ERROR:
+        case CURLE_RECV_ERROR: return -ECONNRESET;
+        default: return -EIO;
         }
 }
 
@@ -164,6 +170,11 @@ static int say_why(struct http_client *c, const struct http_request *q, CURLcode
                         reterr, -EPROTO,
                         "%s: no TLS connection: the server may speak plain HTTP (write http:// or clickhouse://), or another version of TLS",
                         q->shown);
+        if (code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM)
+                return err_set(reterr, -ENOKEY, "%s: %s%s%s: give a PEM file by --ca", q->shown,
+                               c->o.ca_file ? "'" : "this machine has no certificates to trust",
+                               c->o.ca_file ? c->o.ca_file : "",
+                               c->o.ca_file ? "' has no certificates to trust" : "");
         return err_set(reterr, errno_of(code), "%s: %s", q->shown,
                        c->why[0] ? c->why : curl.easy_strerror(code));
 }

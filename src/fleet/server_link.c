@@ -72,8 +72,36 @@ static void say_missing(struct err *err) {
                 why.text);
 }
 
+/* What to do about a question that the server refused. */
+static const char *advice_of_code(int code, bool is_own) {
+        switch (code) {
+        case 0: return NULL; /* not as ClickHouse does: that is said */
+        case CLICKHOUSE_MEMORY_LIMIT_EXCEEDED:
+        case CLICKHOUSE_TIMEOUT_EXCEEDED:
+                return is_own ? "ask about less, such as fewer days"
+                              : "ask about less (--service, --since)";
+        case CLICKHOUSE_TOO_MANY_QUERIES: return "ask again when it has less to do";
+        case CLICKHOUSE_NO_SUCH_COLUMN:
+        case CLICKHOUSE_WRONG_NUMBER_OF_ARGUMENTS:
+        case CLICKHOUSE_WRONG_TYPE_OF_ARGUMENT:
+        case CLICKHOUSE_UNKNOWN_FUNCTION:
+        case CLICKHOUSE_UNKNOWN_IDENTIFIER:
+        case CLICKHOUSE_UNKNOWN_TYPE:
+        case CLICKHOUSE_TYPE_MISMATCH:
+        case CLICKHOUSE_SYNTAX_ERROR:
+        case CLICKHOUSE_UNKNOWN_AGGREGATE_FUNCTION:
+        case CLICKHOUSE_UNKNOWN_SETTING:
+        case CLICKHOUSE_NOT_AN_AGGREGATE:
+                if (is_own)
+                        return "correct the statement; docs/fleet.md has the tables";
+                break;
+        default: break;
+        }
+        return is_own ? NULL : "check that it is ClickHouse 18.16 or newer, and see its log";
+}
+
 /* What to do about a question that was not answered; where the error does not say it itself. */
-static const char *advice_for(int r, bool is_own) {
+static const char *advice_for(int r, int code, bool is_own) {
         switch (r) {
         case -ECONNREFUSED:
                 return "look whether the server runs, and give the port of its HTTP interface, usually 8123";
@@ -85,15 +113,14 @@ static const char *advice_for(int r, bool is_own) {
         case -EREMOTEIO: return "give the port of ClickHouse's HTTP interface, usually 8123";
         case -EMSGSIZE:
                 return is_own ? "ask for fewer rows, by LIMIT" : "ask for fewer rows (--top)";
-        case -EBADMSG:
-                return is_own ? "correct the statement; docs/fleet.md has the tables"
-                              : "check that it is ClickHouse 18.16 or newer, and see its log";
+        case -ECONNRESET: return "ask again, and see the log of the server";
+        case -EBADMSG: return advice_of_code(code, is_own);
         default: return NULL;
         }
 }
 
-static int advise(int r, bool is_own, struct err *reterr) {
-        const char *advice = advice_for(r, is_own);
+static int advise(int r, int code, bool is_own, struct err *reterr) {
+        const char *advice = advice_for(r, code, is_own);
         struct err why;
 
         if (!advice || !reterr || reterr->code != r)
@@ -114,7 +141,7 @@ static int ask(struct server_link *l, const char *sql, const char *settings, siz
         if (r == -ENOENT)
                 say_missing(reterr);
         else if (r < 0)
-                advise(r, is_own, reterr);
+                advise(r, l->client.error_code, is_own, reterr);
         if (r >= 0)
                 r = server_rows_parse(ret, str_text(&answer), answer.n, n_columns, max_rows,
                                       reterr);

@@ -299,6 +299,37 @@ HOSTILE = {
 }
 
 
+# What to do, by the server's number of the error: asked by silt, and by a statement of the user's.
+REFUSED = {
+    47: ("check that it is ClickHouse", "correct the statement"),
+    62: ("check that it is ClickHouse", "correct the statement"),
+    193: ("does not accept the user or password", "does not accept the user or password"),
+    202: ("ask again when it has less to do", "ask again when it has less to do"),
+    241: ("ask about less (--service, --since)", "ask about less, such as fewer days"),
+    1000: ("check that it is ClickHouse", "DB::Exception is the reason\n"),
+}
+
+
+def test_what_to_do(t):
+    """Advice fits what went wrong: nobody corrects a statement because the server has no memory, nor gives a port where a file is no certificate."""
+    for code, wanted in REFUSED.items():
+        reply = whole(f"Code: {code}. DB::Exception: DB::Exception is the reason, e.what() = DB::Exception\n".encode(), "500 Internal Server Error")
+        with Stranger(reply) as server:
+            for words, said in zip((["services"], ["sql", "SELECT 1"]), wanted):
+                r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", *words)
+                assert r.code == 2 and said in r.errors and r.errors.count("\n") == 1, (code, words, r.errors)
+                assert ("correct the statement" in r.errors) == said.startswith("correct"), (code, words, r.errors)
+    with open(t.path("no.pem"), "w", encoding="utf-8") as f:
+        f.write("hello\n")
+    with Stranger(b"") as server:
+        r = t.silt.command("fleet", "--from", f"https://127.0.0.1:{server.port}/", "--ca", t.path("no.pem"), "services")
+        assert r.code == 2 and r.errors.endswith("/no.pem' has no certificates to trust: give a PEM file by --ca\n"), r.errors
+    for name, is_http in (("nothing", False), ("garbage", False), ("half", True)):
+        with Stranger(HOSTILE[name]) as server:
+            r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", "services")
+        assert r.code == 2 and ("usually 8123" in r.errors) != is_http and ("ask again, and see the log of the server" in r.errors) == is_http, (name, r.errors)
+
+
 def test_strange_servers(t):
     """Each ends in one line and status 2, and nothing on stdout."""
     for name, reply in HOSTILE.items():
@@ -306,7 +337,7 @@ def test_strange_servers(t):
             r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", "services", timeout_s=600)
         assert r.code == 2 and not r.stdout, (name, r.code, r.text)
         assert re.fullmatch(r"silt: [^\n\x00-\x1f\x7f]+\n", r.errors), (name, r.errors)
-        assert re.search(r": (check|give|see|ask|look) [^:]*$|give that one$", r.errors), (name, r.errors)  # what to do
+        assert re.search(r": (check|give|see|ask|look) [^:]*$|give that one$|@HOST$", r.errors), (name, r.errors)  # what to do
     with Stranger(None) as server:
         r = t.silt.command("fleet", "--from", f"http://127.0.0.1:{server.port}/", "services", "--max-time", "1s", timeout_s=600)
         assert r.code == 2 and r.errors.count("\n") == 1 and "--max-time" in r.errors, r.errors
