@@ -19,7 +19,8 @@ static size_t length_of(const char *function) {
 }
 
 bool generic_name_is(const char *function) {
-        static const char *const tables[] = {"tokio::runtime::task::raw::", "async_task::raw::"};
+        static const char *const tables[] = {"tokio::runtime::task::raw::", "async_task::raw::",
+                                             "<async_task::raw::"};
 
         for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
                 if (strncmp(function, tables[i], strlen(tables[i])) == 0)
@@ -45,14 +46,39 @@ static bool add_types(const char *function, const char *plain, struct str *to) {
         return true;
 }
 
-bool generic_name_add(const char *function, const char *plain, bool is_merged, struct str *to) {
-        if (!generic_name_is(function))
+/* What newer compilers call it has the types itself, but for those of async functions, which DWARF distinguishes from blocks: "<async_task::raw::RawTask<a, b, c, d>>::run",
+ * "tokio::runtime::task::raw::poll::<a, b>". As all other names: behind the function's. */
+static bool add_own_types(const char *function, const char *plain, struct str *to) {
+        static const char type[] = "<async_task::raw::RawTask<";
+        bool is_method = strncmp(function, type, sizeof(type) - 1) == 0;
+        const char *types = is_method ? function + sizeof(type) - 2 : strstr(function, "::<"),
+                   *end = function + strlen(function), *name = NULL, *known = NULL;
+
+        for (const char *at = types; is_method && (at = strstr(at, ">>::")); at++)
+                name = at + 2;
+        if (!types || (is_method && (!name || strchr(name, '<'))))
                 return false;
-        if (!add_types(function, plain, to)) {
-                if (!is_merged || !strstr(function, "::<"))
-                        return false;
-                str_add(to, function); /* which has them itself */
+        if (!is_method) {
+                str_addn(to, function, (size_t)(types - function));
+                types += 2;
+        } else {
+                end = name - 1;
+                str_addn(to, function + 1, (size_t)(types - function) - 1);
+                str_add(to, name);
         }
+        known = plain ? strchr(plain, '<') : NULL;
+        if (known && to->n > (size_t)(known - plain) &&
+            strncmp(str_text(to) + to->n - (known - plain), plain, (size_t)(known - plain)) == 0)
+                str_add(to, known);
+        else
+                str_addn(to, types, (size_t)(end - types));
+        return true;
+}
+
+bool generic_name_add(const char *function, const char *plain, bool is_merged, struct str *to) {
+        if (!generic_name_is(function) ||
+            (!add_own_types(function, plain, to) && !add_types(function, plain, to)))
+                return false;
         if (is_merged)
                 str_add(to, " [clone .merged]");
         return true;

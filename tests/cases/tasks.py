@@ -192,12 +192,12 @@ def test_program_without_tasks(t):
     assert r.code == 2 and "graph" in r.errors and r.errors.count("\n") == 1, r.errors
 
 
-def test_merged_functions(t):
+def merged_functions(t, options):
     """Compilers make one of functions that are the same: the type is that of the function that runs the task; where that is one of several types', silt says so."""
     if not shutil.which("rustc"):
         skip("there is no rustc")
     program, trace = t.path("merged"), t.path("t.silt")
-    r = run(["rustc", "--edition", "2021", "--crate-name", "async_task", "-g", "-O", "-C", "codegen-units=1", "-o", program,
+    r = run(["rustc", "--edition", "2021", "--crate-name", "async_task", "-g", "-O", "-C", "codegen-units=1", *options, "-o", program,
              os.path.join(ROOT, "tests/cases/merged_tasks.rs")], timeout_s=300)
     assert r.code == 0, r.errors
     n = dict(zip(("fetch", "serve", "Left", "Right"), (t.chance.randint(10, 99) for _ in range(4))))
@@ -223,3 +223,11 @@ def test_merged_functions(t):
         assert r.code == 0, r.errors
     told = {g["tasks"]: (g["runs"], g["is_merged"]) for g in tasks(t, trace)["groups"]}
     assert told[5] == ("async_task::fetch", False) and (told[7] == ("async_task::Right", False) or told[7][1]), told
+
+
+def test_merged_functions(t):
+    merged_functions(t, [])
+
+
+def test_merged_functions_with_new_names(t):
+    merged_functions(t, ["-C", "symbol-mangling-version=v0"])
