@@ -16,6 +16,7 @@
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
+#include "base/units.h"
 #include "pipeline/pipeline.h"
 #include "reach/heap_functions.h"
 #include "reach/process_graph.h"
@@ -404,6 +405,20 @@ static void graph_refuse(struct recorder *r, const struct graph_wish *wish, cons
         graph_answer(r, wish, NULL, why);
 }
 
+static void graph_refuse_no_room(struct recorder *r, const struct graph_wish *wish) {
+        uint64_t most_bytes = r->config->options->max_trace_bytes;
+        struct unit_text t;
+        char why[160];
+
+        snprintf(
+                why, sizeof(why),
+                most_bytes
+                        ? "a trace of at most %s has no room for the graph: a larger --max-size has"
+                        : "the trace has no room for the graph: is the disk full?",
+                unit_bytes(&t, most_bytes));
+        graph_refuse(r, wish, why);
+}
+
 static void graph_begin(struct recorder *r, struct graph_wish wish) {
         struct image *one = wish.pid ? images_find_pid(&r->images, wish.pid) : NULL;
         struct recorder_graph *g;
@@ -454,7 +469,7 @@ static void graph_end(struct recorder *r) {
                                                         .n_bytes = g->bytes.n,
                                                         .has_heads = g->has_heads},
                                   g->bytes.items))
-                graph_refuse(r, &g->wish, "the trace has no room for it");
+                graph_refuse_no_room(r, &g->wish);
         else
                 graph_answer(r, &g->wish, g, NULL);
         graph_free(r);

@@ -311,8 +311,7 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
                 (uint32_t)((g->n_bytes + TRACE_GRPH_PART_BYTES - 1) / TRACE_GRPH_PART_BYTES);
         size_t must_bytes;
 
-        if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX ||
-            (w->max_bytes && g->n_bytes > w->max_bytes / WRITER_BOUND_PARTS))
+        if (!g->n_bytes || g->n_bytes / TRACE_GRPH_PART_BYTES >= UINT32_MAX)
                 return false;
         trace_writer_settle(w);
         /* whoever waited for the graph reads it at once, with the locations that it names */
@@ -334,6 +333,10 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
                                    0);
                 if (g->has_heads)
                         trace_chunk_set_version(w->must.items + at, TRACE_GRPH_VERSION);
+        }
+        if (w->max_bytes && w->must.n - must_bytes > w->max_bytes / WRITER_BOUND_PARTS) {
+                w->must.n = must_bytes;
+                return false;
         }
         if (!writer_write_must(w, must_bytes, true))
                 return false;
