@@ -9,6 +9,7 @@
 
 enum {
         FIGURE_CELLS = 11, /* of a column of figures */
+        PID_CELLS = 8,
 
         WIDE_CELLS = 120, /* where a sentence takes two rows */
         MAX_SENTENCE_ROWS = 5,
@@ -289,22 +290,47 @@ static void draw_path(struct canvas *c, const struct model *m, const struct ui *
         str_done(&name);
 }
 
+static const char *const process_titles[] = {"LIVE", "RESIDENT", "GROWTH", "ALLOCS/S"};
+
+/* Behind the pid: how many figures leave room for names. */
+static size_t n_process_columns(const struct canvas *c) {
+        size_t names = PID_CELLS + NAME_CELLS,
+               n = c->width > names ? (c->width - names) / FIGURE_CELLS : 0;
+
+        return MIN(MAX(n, (size_t)1), ARRAY_SIZE(process_titles));
+}
+
+static void draw_process_heads(struct canvas *c, size_t row) {
+        size_t n = n_process_columns(c);
+
+        canvas_paint_row(c, row, INK_BAND);
+        canvas_put_right(c, row, PID_CELLS, INK_BAND, "PID");
+        for (size_t i = 0; i < n; i++)
+                canvas_put_right(c, row, PID_CELLS + (i + 1) * FIGURE_CELLS, INK_BAND,
+                                 process_titles[i]);
+        canvas_put(c, row, PID_CELLS + n * FIGURE_CELLS + 2, INK_BAND, "PROCESS");
+}
+
 static void draw_process(struct canvas *c, const struct model *m, size_t row, size_t at) {
         const struct model_process *p = &m->processes[at];
         bool has_rates = model_has_rates(m);
-        struct unit_text t;
+        struct unit_text live, resident, growth, allocs;
+        const char *const figures[] = {
+                unit_bytes(&live, p->live_bytes),
+                p->has_rss ? unit_bytes(&resident, p->rss_bytes) : "-",
+                has_rates ? unit_bytes_signed(&growth, p->growth_bytes) : "-",
+                has_rates ? unit_count(&allocs, unit_nearest(p->allocs_per_s)) : "-",
+        };
+        static const enum canvas_ink inks[] = {INK_LIVE, INK_RSS, INK_PLAIN, INK_PLAIN};
+        size_t n = n_process_columns(c), col;
         char pid[16];
-        size_t col;
 
         snprintf(pid, sizeof(pid), "%u", query_view(m->q)->processes[p->process].start.pid);
-        canvas_put_right(c, row, 8, INK_PLAIN, pid);
-        canvas_put_right(c, row, 19, INK_LIVE, unit_bytes(&t, p->live_bytes));
-        canvas_put_right(c, row, 30, INK_RSS, p->has_rss ? unit_bytes(&t, p->rss_bytes) : "-");
-        canvas_put_right(c, row, 41, INK_PLAIN,
-                         has_rates ? unit_bytes_signed(&t, p->growth_bytes) : "-");
-        canvas_put_right(c, row, 52, INK_PLAIN,
-                         has_rates ? unit_count(&t, unit_nearest(p->allocs_per_s)) : "-");
-        col = canvas_put(c, row, 54, INK_PLAIN, query_process_name(m->q, p->process));
+        canvas_put_right(c, row, PID_CELLS, INK_PLAIN, pid);
+        for (size_t i = 0; i < n; i++)
+                canvas_put_right(c, row, PID_CELLS + (i + 1) * FIGURE_CELLS, inks[i], figures[i]);
+        col = canvas_put(c, row, PID_CELLS + n * FIGURE_CELLS + 2, INK_PLAIN,
+                         query_process_name(m->q, p->process));
         if (!p->is_alive)
                 canvas_put(c, row, col, INK_DIM, " (ended)");
 }
@@ -320,7 +346,7 @@ static const struct {
         {"Tab", "by function, path, line, component, module"},
         {"t", "the whole call tree, from main down"},
         {"s", "source of the chosen function"},
-        {"M", "what the program mapped itself, or blocks again"},
+        {"M", "what the program mapped itself, or blocks"},
         {"p", "processes; Enter shows one alone"},
         {"a", "async tasks; there r takes a graph now"},
         {"/", "only call paths with a function called so"},
@@ -439,11 +465,7 @@ static size_t draw_view_heads(struct canvas *c, const struct model *m, const str
                          u->of.is_top_down ? "CALLED, FROM MAIN DOWN" : "CALLERS OF ",
                          u->of.is_top_down || !u->of.title.n ? "" : u->of.title.bytes);
                 return draw_heads(c, m, u, row, text);
-        case UI_PROCESSES:
-                canvas_paint_row(c, row, INK_BAND);
-                canvas_put(c, row, 0, INK_BAND,
-                           "     PID       LIVE   RESIDENT     GROWTH   ALLOCS/S  PROCESS");
-                return row + 1;
+        case UI_PROCESSES: draw_process_heads(c, row); return row + 1;
         case UI_TASKS: return tasks_draw_heads(c, row);
         case UI_SOURCE:
                 canvas_paint_row(c, row, INK_BAND);

@@ -22,12 +22,19 @@ static size_t n_task_columns(const struct canvas *c) {
 }
 
 size_t tasks_draw_heads(struct canvas *c, size_t row) {
+        static const char *const titles[] = {"TASKS BY TYPE AND SPAWN SITE (Esc: back)",
+                                             "TASKS BY TYPE (Esc: back)", "TASKS BY TYPE"};
         size_t n = n_task_columns(c);
 
         canvas_paint_row(c, row, INK_BAND);
         for (size_t i = 0; i < n; i++)
                 canvas_put_right(c, row, (i + 1) * TASK_CELLS - 1, INK_BAND, task_titles[i]);
-        canvas_put(c, row, n * TASK_CELLS, INK_BAND, "TASKS BY TYPE AND SPAWN SITE (Esc: back)");
+        for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
+                if (i + 1 == ARRAY_SIZE(titles) ||
+                    n * TASK_CELLS + str_width(titles[i]) <= c->width) {
+                        canvas_put(c, row, n * TASK_CELLS, INK_BAND, titles[i]);
+                        break;
+                }
         return row + 1;
 }
 

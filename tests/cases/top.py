@@ -439,7 +439,10 @@ def test_keys_while_the_recorder_is_asked(t):
             s.press("?", r"KEYS \(Esc: back\)(.|\n)*Taking a graph \.\.\. \d+ s")
             s.press("\x1ba", r"FUNCTION \(growth")
             os.write(s.master, b"mr")  # no second one, and a mark that waits too
-            s.press("p", r"RESIDENT +GROWTH")
+            s.press("p", r"RESIDENT +GROWTH +ALLOCS/S  PROCESS\n")
+            s.resize(20, 60)  # names have their room, and figures give way
+            s.wait_shown(r" PID +LIVE +RESIDENT  PROCESS\n +\d+ .*  \S*grower")
+            s.press("a", r"TASKS BY TYPE \(Esc: back\)")
             os.write(s.master, b"q")
             assert s.end() == 0, s.seen[-500:]
         with screen(t, trace) as s:
