@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* What a graph has, in its bytes. */
-enum { GRAPH_HAS_SEQS = 1, GRAPH_HAS_HEADS = 2 };
+enum { GRAPH_HAS_SEQS = 1, GRAPH_HAS_HEADS = 2, GRAPH_HAS_STILL = 4 };
 
 void heap_graph_done(struct heap_graph *h) {
         for (uint32_t i = 0; h->owners && i < h->n_owners; i++)
@@ -17,6 +17,7 @@ void heap_graph_done(struct heap_graph *h) {
         free(h->type_of);
         free(h->containers);
         free(h->heads);
+        free(h->still);
         free(h->blocks);
         free(h->roots);
         free(h->seqs);
@@ -166,11 +167,27 @@ void heap_graph_follow_tables(struct heap_graph *h) {
         }
 }
 
+static bool has_still(const struct heap_graph *h) {
+        return h->n_heads && h->still_ns;
+}
+
+static void encode_still(const struct heap_graph *h, bytes_buf *b) {
+        uint32_t next = 0;
+
+        buf_varint(b, h->still_ns);
+        buf_varint(b, h->n_still);
+        for (uint32_t i = 0; i < h->n_still; i++) {
+                buf_varint(b, h->still[i] - next);
+                next = h->still[i] + 1;
+        }
+}
+
 void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         buf_varint(ret, h->graph.n_blocks);
         buf_varint(ret, h->graph.n_roots);
         buf_varint(ret, h->n_owners);
-        buf_varint(ret, (h->seqs ? GRAPH_HAS_SEQS : 0) | (h->n_heads ? GRAPH_HAS_HEADS : 0));
+        buf_varint(ret, (h->seqs ? GRAPH_HAS_SEQS : 0) | (h->n_heads ? GRAPH_HAS_HEADS : 0) |
+                                (has_still(h) ? GRAPH_HAS_STILL : 0));
         buf_varint(ret, h->pause_ns);
         buf_varint(ret, h->unread_bytes);
         buf_varint(ret, h->n_unsettled);
@@ -182,6 +199,8 @@ void heap_graph_encode(const struct heap_graph *h, bytes_buf *ret) {
         encode_containers(h, ret);
         if (h->n_heads)
                 encode_heads(h, ret);
+        if (has_still(h))
+                encode_still(h, ret);
 }
 
 void heap_graph_encode_places(const struct heap_place *places, uint32_t n, bytes_buf *ret) {
@@ -436,6 +455,28 @@ static bool decode_heads(struct bytes_reader *r, struct heap_graph *h) {
         return !r->bad;
 }
 
+static bool decode_still(struct bytes_reader *r, struct heap_graph *h) {
+        uint64_t n, next = 0;
+
+        h->still_ns = bytes_varint(r);
+        n = bytes_varint(r);
+        if (r->bad || !h->still_ns || n > h->graph.n_blocks || n > bytes_left(r))
+                return false;
+        h->still = calloc(MAX(n, (uint64_t)1), sizeof(*h->still));
+        if (!h->still)
+                return false;
+        h->n_still = (uint32_t)n;
+        for (uint64_t i = 0; i < n; i++) {
+                uint64_t gap = bytes_varint(r);
+
+                if (gap >= h->graph.n_blocks || next + gap >= h->graph.n_blocks)
+                        return false;
+                h->still[i] = (uint32_t)(next + gap);
+                next += gap + 1;
+        }
+        return !r->bad;
+}
+
 static bool allocate(struct heap_graph *h, bool has_seqs) {
         size_t n_blocks = MAX(h->graph.n_blocks, 1u), n_roots = MAX(h->graph.n_roots, 1u);
         size_t n_owners = MAX(h->n_owners, 1u);
@@ -451,15 +492,17 @@ static bool allocate(struct heap_graph *h, bool has_seqs) {
 static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         uint64_t n_blocks = bytes_varint(r), n_roots = bytes_varint(r), n_owners = bytes_varint(r);
         uint64_t has = bytes_varint(r), n_unsettled;
-        bool has_seqs = has & GRAPH_HAS_SEQS, has_heads = has & GRAPH_HAS_HEADS;
+        bool has_seqs = has & GRAPH_HAS_SEQS, has_heads = has & GRAPH_HAS_HEADS,
+             has_still = has & GRAPH_HAS_STILL;
 
         h->pause_ns = bytes_varint(r);
         h->unread_bytes = bytes_varint(r);
         n_unsettled = bytes_varint(r);
         if (r->bad || n_blocks > bytes_left(r) || n_roots > bytes_left(r) ||
-            n_owners > bytes_left(r) || has > (GRAPH_HAS_SEQS | GRAPH_HAS_HEADS) ||
-            n_blocks >= REACH_MAX_BLOCKS || n_roots >= REACH_MAX_BLOCKS ||
-            n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
+            n_owners > bytes_left(r) ||
+            has > (GRAPH_HAS_SEQS | GRAPH_HAS_HEADS | GRAPH_HAS_STILL) ||
+            (has_still && !has_heads) || n_blocks >= REACH_MAX_BLOCKS ||
+            n_roots >= REACH_MAX_BLOCKS || n_owners >= REACH_MAX_BLOCKS || n_unsettled > UINT32_MAX)
                 return false;
         h->graph.n_blocks = (uint32_t)n_blocks;
         h->graph.n_roots = (uint32_t)n_roots;
@@ -468,7 +511,8 @@ static bool decode(struct bytes_reader *r, struct heap_graph *h) {
         return allocate(h, has_seqs) && decode_blocks(r, h, has_seqs) && decode_owners(r, h) &&
                decode_roots(r, h) && decode_edges(r, &h->graph) && decode_types(r, h) &&
                decode_containers(r, h) && (!has_heads || decode_heads(r, h)) &&
-               decode_places(r, h) && !r->bad && !bytes_left(r);
+               (!has_still || decode_still(r, h)) && decode_places(r, h) && !r->bad &&
+               !bytes_left(r);
 }
 
 int heap_graph_decode(const uint8_t *bytes, size_t n_bytes, struct heap_graph *ret,

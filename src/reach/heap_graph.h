@@ -93,6 +93,10 @@ struct heap_graph {
         struct heap_head *heads; /* by block */
         uint32_t n_heads;
         uint32_t n_unkept_heads; /* beyond HEAP_MAX_HEADS */
+        uint32_t *
+                still; /* by number: blocks with heads, and others that stacks lead to, that were the same at a second look */
+        uint32_t n_still;
+        uint64_t still_ns; /* so long after the first one; 0: there was none */
         uint64_t *
                 seqs; /* of each block: which allocation it is, or HEAP_NO_SEQ; NULL where nobody counted */
         uint64_t pause_ns;     /* so long did the program stand still */

@@ -34,6 +34,10 @@ static void check_numbers(const struct heap_graph *h) {
                 expect(h->heads[i].block < g->n_blocks);
                 expect(i == 0 || h->heads[i - 1].block < h->heads[i].block);
         }
+        for (uint32_t i = 0; i < h->n_still; i++) {
+                expect(h->still[i] < g->n_blocks);
+                expect(i == 0 || h->still[i - 1] < h->still[i]);
+        }
         for (uint32_t i = 0; i < n_nodes; i++) {
                 expect(g->first[i] <= g->first[i + 1]);
                 for (uint64_t e = g->first[i]; e < g->first[i + 1]; e++)

@@ -50,6 +50,10 @@ static void check_equal(const struct heap_graph *a, const struct heap_graph *b) 
                 assert_memory_equal(a->heads[i].words, b->heads[i].words,
                                     sizeof(a->heads[i].words));
         }
+        assert_int_equal(a->still_ns, b->still_ns);
+        assert_int_equal(a->n_still, b->n_still);
+        if (a->n_still)
+                assert_memory_equal(a->still, b->still, a->n_still * sizeof(a->still[0]));
         for (uint32_t i = 0; i < a->n_owners; i++) {
                 assert_string_equal(a->owners[i].name, b->owners[i].name);
                 assert_int_equal(a->owners[i].base, b->owners[i].base);

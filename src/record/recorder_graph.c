@@ -16,6 +16,7 @@
 #include "attach/machine.h"
 #include "attach/malloc_heap.h"
 #include "attach/other_heaps.h"
+#include "base/system_clock.h"
 #include "base/units.h"
 #include "pipeline/pipeline.h"
 #include "reach/heap_functions.h"
@@ -24,6 +25,7 @@
 #include "record/images.h"
 #include "record/mapped_files.h"
 #include "record/recorder_ticks.h"
+#include "record/second_look.h"
 #include "trace/recorder_end.h"
 #include "trace/writer.h"
 #include "wire/sys.h"
@@ -34,6 +36,8 @@ enum {
         GRAPH_MAX_VARIABLES = 32768, /* words that are named */
 };
 
+#define LAST_GRAPH "exit" /* the process is about to end: nothing in it waits */
+
 struct recorder_graph {
         struct recorder *recorder;
         struct graph_wish wish;
@@ -43,6 +47,7 @@ struct recorder_graph {
         bool awaits_cut, is_cut, is_reading;
         bool keeps_process; /* which is about to end: it has memory that the copy lacks */
         uint64_t time_ns;
+        uint64_t copied_ns; /* when it was, by the clock */
         VEC(struct found_block) blocks;
         uint64_t n_live, live_bytes; /* that were recorded */
         VEC(struct reach_thread) threads;
@@ -227,6 +232,9 @@ static void *graph_read(void *arg) {
                 g->result = process_graph_make(&p, &h, &g->err);
         if (g->result == 0)
                 frozen_frames_find(&g->frozen, &g->frames);
+        if (g->result == 0 && h.n_heads && g->recorder->config->options->cpu_rate_hz &&
+            strcmp(g->wish.name, LAST_GRAPH) != 0)
+                second_look_take(&h, g->frozen.mem_fd, g->frozen.pid, g->copied_ns);
         frozen_end(&g->frozen, &(struct err){0});
         if (g->result == 0) {
                 h.pause_ns = g->frozen.pause_ns;
@@ -451,6 +459,7 @@ static void graph_begin(struct recorder *r, struct graph_wish wish) {
                 graph_free(r);
                 return;
         }
+        g->copied_ns = clock_now_ns();
         recorder_leave_out_ticks(r, g->frozen.copy);
         take_threads(g);
         take_own(g);
@@ -520,7 +529,7 @@ static void heed_ends(struct recorder *r) {
                 if (is_wanted)
                         graph_begin(r, (struct graph_wish){.caller = -1,
                                                            .pid = one->pid,
-                                                           .name = "exit"});
+                                                           .name = LAST_GRAPH});
                 if (is_wanted && r->graph)
                         r->graph->keeps_process = needs_process(r->graph);
                 if ((is_wanted && !(r->graph && r->graph->keeps_process)) || !is_main)

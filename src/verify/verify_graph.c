@@ -17,6 +17,7 @@ enum {
         MAX_HEADS = 1 << 20,
         HAS_SEQS = 1,
         HAS_HEADS = 2,
+        HAS_STILL = 4,
 };
 
 /* A kind of container: its entries are elsewhere, and may be more than its buckets. */
@@ -178,6 +179,20 @@ static bool heads_are_sound(struct verify *v, struct bytes_reader *r, uint64_t n
         return true;
 }
 
+static bool still_is_sound(struct verify *v, struct bytes_reader *r, uint64_t n_blocks) {
+        uint64_t still_ns = bytes_varint(r), n = bytes_varint(r), block = 0;
+
+        if (still_ns == 0 || n > n_blocks || n > bytes_left(r))
+                return verify_bad(v, TRACE_E_TOO_LARGE, "claims %llu unchanged of %llu blocks",
+                                  (unsigned long long)n, (unsigned long long)n_blocks);
+        for (uint64_t i = 0; i < n; i++, block++)
+                if (__builtin_add_overflow(block, bytes_varint(r), &block) || block >= n_blocks)
+                        return verify_bad(v, TRACE_E_BAD_PAYLOAD,
+                                          "unchanged block %llu is none that is there",
+                                          (unsigned long long)i);
+        return true;
+}
+
 /* Locations may be defined behind the graph. */
 static bool places_are_sound(struct verify *v, struct bytes_reader *r) {
         uint64_t n = bytes_varint(r), at = 0;
@@ -215,11 +230,13 @@ static bool graph_is_sound(struct verify *v) {
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "too many blocks are unsettled");
         if (n_blocks > bytes_left(&r) || n_roots > bytes_left(&r) || n_owners > bytes_left(&r) ||
             n_blocks >= GRAPH_MAX_BLOCKS || n_roots >= GRAPH_MAX_BLOCKS ||
-            n_owners >= GRAPH_MAX_BLOCKS || has > (HAS_SEQS | HAS_HEADS))
+            n_owners >= GRAPH_MAX_BLOCKS || has > (HAS_SEQS | HAS_HEADS | HAS_STILL))
                 return verify_bad(v, TRACE_E_TOO_LARGE,
                                   "claims %llu blocks and %llu roots in %zu bytes",
                                   (unsigned long long)n_blocks, (unsigned long long)n_roots,
                                   v->graph.n);
+        if ((has & HAS_STILL) && !(has & HAS_HEADS))
+                return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a second look without heads");
         if (!(has & HAS_HEADS) != (v->header[TRACE_VERSION_OFF] == TRACE_KIND_VERSION))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD, "a graph of version %u with flags %llu",
                                   v->header[TRACE_VERSION_OFF], (unsigned long long)has);
@@ -227,7 +244,8 @@ static bool graph_is_sound(struct verify *v) {
             !roots_are_sound(v, &r, n_roots, n_owners) ||
             !edges_are_sound(v, &r, n_blocks, n_blocks + n_roots) ||
             !types_are_sound(v, &r, n_blocks) || !containers_are_sound(v, &r, n_blocks) ||
-            ((has & HAS_HEADS) && !heads_are_sound(v, &r, n_blocks)) || !places_are_sound(v, &r))
+            ((has & HAS_HEADS) && !heads_are_sound(v, &r, n_blocks)) ||
+            ((has & HAS_STILL) && !still_is_sound(v, &r, n_blocks)) || !places_are_sound(v, &r))
                 return false;
         if (r.bad || bytes_left(&r))
                 return verify_bad(v, TRACE_E_BAD_PAYLOAD,

@@ -45,6 +45,11 @@ static void draw_heads(struct draw *d, struct heap_graph *h) {
                 i += (uint32_t)draw_below(d, 3);
         }
         h->n_unkept_heads = h->n_heads ? (uint32_t)draw_below(d, 3) : 0;
+        h->still = calloc(MAX_NODES, sizeof(*h->still));
+        h->still_ns = h->n_heads ? draw_below(d, 3) : 0;
+        for (uint32_t i = 0; h->still_ns && i < h->graph.n_blocks; i++)
+                if (draw_below(d, 2))
+                        h->still[h->n_still++] = i;
 }
 
 void drawn_heap_make(struct draw *d, struct heap_graph *h) {

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/second_look.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/system_clock.h"
+
+enum {
+        LOOK_AFTER_NS = 250 * 1000 * 1000,
+        MAX_LOOK_BYTES = 1024, /* schedulers are small, and of tasks the first words tell */
+};
+
+static void wait_until(uint64_t at_ns) {
+        uint64_t now_ns = clock_now_ns();
+        struct timespec t;
+
+        if (now_ns >= at_ns)
+                return;
+        t = (struct timespec){.tv_sec = (time_t)((at_ns - now_ns) / 1000000000),
+                              .tv_nsec = (long)((at_ns - now_ns) % 1000000000)};
+        nanosleep(&t, NULL);
+}
+
+static bool *find_candidates(const struct heap_graph *h) {
+        const struct reach_graph *g = &h->graph;
+        bool *is_one = calloc(MAX(g->n_blocks, 1u), sizeof(*is_one));
+
+        for (uint32_t i = 0; is_one && i < h->n_heads; i++)
+                is_one[h->heads[i].block] = true;
+        for (uint32_t i = 0; is_one && i < g->n_roots; i++)
+                for (uint64_t e = g->first[g->n_blocks + i];
+                     h->roots[i].kind == ROOT_STACK && e < g->first[g->n_blocks + i + 1]; e++)
+                        is_one[reach_edge_block(g->edges[e])] = true;
+        return is_one;
+}
+
+static bool is_same(const struct reach_block *b, int copy_mem_fd, int living_mem_fd) {
+        uint8_t before[MAX_LOOK_BYTES], now[MAX_LOOK_BYTES];
+        size_t n = (size_t)MIN(b->size_bytes, (uint64_t)MAX_LOOK_BYTES);
+
+        return n && pread(copy_mem_fd, before, n, (off_t)b->address) == (ssize_t)n &&
+               pread(living_mem_fd, now, n, (off_t)b->address) == (ssize_t)n &&
+               memcmp(before, now, n) == 0;
+}
+
+void second_look_take(struct heap_graph *h, int copy_mem_fd, pid_t living, uint64_t copied_ns) {
+        bool *is_candidate = find_candidates(h);
+        char path[64];
+        int fd;
+
+        snprintf(path, sizeof(path), "/proc/%d/mem", (int)living);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        h->still = malloc(MAX(h->graph.n_blocks, 1u) * sizeof(h->still[0]));
+        if (fd >= 0 && is_candidate && h->still) {
+                wait_until(copied_ns + LOOK_AFTER_NS);
+                h->still_ns = clock_now_ns() - copied_ns;
+                for (uint32_t i = 0; i < h->graph.n_blocks; i++)
+                        if (is_candidate[i] && is_same(&h->graph.blocks[i], copy_mem_fd, fd))
+                                h->still[h->n_still++] = i;
+        }
+        if (fd >= 0)
+                close(fd);
+        free(is_candidate);
+}
