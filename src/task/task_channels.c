@@ -20,6 +20,9 @@ static const struct {
         {"concurrent_queue::unbounded::", "async-channel", 31},
 };
 
+/* One whose messages are in an array that it has from the beginning. */
+#define BROADCAST "tokio::sync::broadcast::"
+
 struct looking {
         int channel; /* −1: none */
         bool is_sent, is_unbounded;
@@ -45,6 +48,7 @@ static uint32_t channel_of(const struct tasks *t, uint32_t block, task_channel_l
         if (l.channel < 0 || !l.is_sent)
                 return 0;
         one = (struct task_channel){.name = channels[l.channel].name,
+                                    .kind = "channel",
                                     .site = g->heap.blocks[block].site,
                                     .stack = g->stacks[block],
                                     .per_block = channels[l.channel].per_block,
@@ -160,6 +164,70 @@ static void count_chains(struct chains *c, task_channel_list *to) {
         }
 }
 
+/* ---- arrays of messages ---- */
+
+static bool look_for_array(void *ctx, const struct query_frame *f) {
+        bool *ret = ctx;
+
+        *ret |= strncmp(f->function, BROADCAST, strlen(BROADCAST)) == 0;
+        return !*ret && strncmp(f->function, "tokio::", strlen("tokio::")) != 0;
+}
+
+/* How many of the blocks that it alone holds came from one place: a message may have more than one. What a slot kept of a message that is gone is not
+ * held by it alone, or was freed. */
+static uint64_t count_held(const struct held_graph *g, uint32_t array) {
+        const struct reach_graph *graph = &g->heap.graph;
+        struct map n_from = {0}, seen = {0};
+        uint64_t most = 0;
+
+        for (uint64_t e = graph->first[array]; e < graph->first[array + 1]; e++) {
+                uint32_t to = reach_edge_block(graph->edges[e]);
+                uint64_t *n;
+                bool is_new;
+
+                if (g->holders.dominators.parent[to] != array || g->stacks[to] == REACH_NO_SITE)
+                        continue;
+                map_put(&seen, to, 0, &is_new);
+                if (!is_new)
+                        continue;
+                n = map_put(&n_from, g->stacks[to], 0, NULL);
+                most = MAX(most, ++*n);
+        }
+        map_done(&n_from);
+        map_done(&seen);
+        return most;
+}
+
+static void find_arrays(const struct tasks *t, task_channel_list *to) {
+        const struct held_graph *g = &t->graph;
+        struct map by_stack = {0}; /* → is it one of an array? */
+
+        for (uint32_t i = 0; i < g->heap.graph.n_blocks; i++) {
+                uint64_t *known, n;
+                bool is_new, is_array = false;
+
+                if (g->stacks[i] == REACH_NO_SITE)
+                        continue;
+                known = map_put(&by_stack, g->stacks[i], 0, &is_new);
+                if (is_new) {
+                        query_each_frame(t->names.q, g->stacks[i], look_for_array, &is_array);
+                        *known = is_array;
+                }
+                n = *known ? count_held(g, i) : 0;
+                if (n >= MIN_CHAIN)
+                        vec_push(to, ((struct task_channel){
+                                             .name = "tokio",
+                                             .kind = "broadcast channel",
+                                             .site = g->heap.blocks[i].site,
+                                             .stack = g->stacks[i],
+                                             .n_channels = 1,
+                                             .n_messages = n,
+                                             .bytes = g->holders.dominators.retained_bytes[i],
+                                     }));
+        }
+        map_done(&by_stack);
+}
+
 void task_channels_find(const struct tasks *t, task_channel_list *ret) {
         const struct held_graph *g = &t->graph;
         size_t n = MAX(g->heap.graph.n_blocks, 1u);
@@ -189,6 +257,7 @@ void task_channels_find(const struct tasks *t, task_channel_list *ret) {
                 join_chains(&c);
                 count_chains(&c, ret);
         }
+        find_arrays(t, ret);
         map_done(&c.by_stack);
         free(c.of);
         free(c.n);

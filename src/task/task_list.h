@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "keep/held_graph.h"
 #include "task/task_runtimes.h"
+#include "task/task_waits.h"
 
 struct task {
         uint32_t block, group;
@@ -38,6 +39,7 @@ struct task_group {
                 n_samples; /* of CPU, of all tasks that run the type, where ticks are recorded */
         struct task_keeper keepers[TASK_MAX_KEEPERS]; /* the first has most */
         uint32_t n_keepers;
+        struct task_waits waits;
 };
 
 /* Blocks that a runtime's functions belong to, but no layout that is known. */
@@ -68,6 +70,9 @@ void task_list_done(struct task_list *l);
 /* Sets the keepers of each group (task_keepers.c). 0 or -ENOMEM. */
 int task_keepers_find(struct task_list *l, const struct held_graph *g,
                       const struct frame_names *names, struct site_texts *texts);
+
+/* Sets what those of each group wait for, where call paths are recorded (task_waits.c). 0 or -errno. */
+int task_waits_find(struct task_list *l, struct query *q, size_t graph_idx, struct err *reterr);
 
 /* Sets how long each group ran, where the trace has ticks (task_busy.c). */
 void task_busy_add(struct task_list *l, const struct held_graph *g, struct query *q,

@@ -8,6 +8,7 @@
 #include "task/source_rules.h"
 #include "task/task_channels.h"
 #include "task/task_stretch.h"
+#include "task/task_turns.h"
 
 enum {
         MIN_KEPT = 50,    /* fewer that are kept are no sign of anything, */
@@ -17,10 +18,14 @@ enum {
         LEFT_SHARE = 20,  /* all but one of so many do, and at most one of so many has ever ended */
         GROWTH_PARTS = 8, /* in each of so many parts of the recording some were spawned */
         MIN_MESSAGES = 1000,
+        MIN_STUCK = 100, /* tasks that wait for room: some do wherever a bound holds them back */
+        STUCK_SHARE = 2, /* one of so many of a group does */
         MIN_STRETCH_SAMPLES = 300,
 };
 
 #define MIN_STRETCH_NS 1000000000
+#define MIN_TURN_NS                                                                                \
+        10000000 /* of CPU time: a hundred times as long as a poll should take at most */
 #define MIN_GROWTH_NS 5000000000 /* what is built at the start takes less */
 
 static void add(task_finding_list *to, const char *kind, enum finding_severity severity,
@@ -142,12 +147,9 @@ static void find_kept(const struct tasks *t, bool utf8, task_finding_list *ret) 
 
 /* ---- a task that does not give way ---- */
 
-struct of_type {
-        uint64_t n, n_running, n_ready_others;
-};
-
-static struct of_type count_of_type(const struct tasks *t, const struct task_stretch *s) {
-        struct of_type c = {0};
+/* Tasks that run what the thread was in, and have not ended. */
+static uint64_t count_of_type(const struct tasks *t, const struct task_stretch *s) {
+        uint64_t n = 0;
         struct str words = {0}, runs = s->runs;
 
         for (size_t i = 0; i < t->list.groups.n; i++) {
@@ -160,49 +162,81 @@ static struct of_type count_of_type(const struct tasks *t, const struct task_str
                         task_add_type_words(t->texts.pool.items.items[x->type], &words);
                 /* the type may say more of where a block is: "…::{async_fn#0}" */
                 if (words.n >= runs.n && strncmp(str_text(&words), str_text(&runs), runs.n) == 0 &&
-                    (words.n == runs.n || strncmp(str_text(&words) + runs.n, "::{", 3) == 0)) {
-                        c.n += x->n - x->n_in[TASK_FINISHED];
-                        c.n_running += x->n_in[TASK_RUNNING];
-                } else {
-                        c.n_ready_others += x->n_in[TASK_READY];
-                }
+                    (words.n == runs.n || strncmp(str_text(&words) + runs.n, "::{", 3) == 0))
+                        n += x->n - x->n_in[TASK_FINISHED];
         }
         str_done(&words);
-        return c;
+        return n;
 }
 
-/* Samples tell that a thread was in tasks of a type, never how often it was called. That one did not give way is said where the graph, taken meanwhile, shows
- * the only task of the type running and others that stand ready. */
+/* What was seen when silt looked twice meanwhile. */
+static void add_seen(uint64_t n_of_kind, const struct task_turns *turns, uint64_t ran_ns,
+                     struct task_stretch *s, struct str *to) {
+        struct unit_text all, n, ns, ran, others;
+
+        str_addf(
+                to,
+                "A task of %s does not give way: its thread spent %s of CPU time in a row in %s (%s samples), and its scheduler took no turn between two looks of silt %s apart, of which it ran %s",
+                str_text(&s->runs), unit_duration(&all, s->ns),
+                n_of_kind == 1 ? "it" : "tasks of that kind", unit_count(&n, s->n_samples),
+                unit_duration(&ns, turns->ns), unit_duration(&ran, ran_ns));
+        if (turns->n_ready)
+                str_addf(to, ", while %s task%s stood ready all the time",
+                         unit_count(&others, turns->n_ready), unit_s(turns->n_ready));
+        str_add(to,
+                turns->is_only_thread
+                        ? ". It is the only thread of its runtime: no timer fires and no socket is read until the task waits."
+                        : ". What is in that thread's queue waits for it.");
+}
+
+/* What samples alone say, and which recording says more. */
+static void add_unsure(bool has_graph, struct task_stretch *s, struct str *to) {
+        struct unit_text all, n;
+
+        str_addf(to, "A thread spent %s of CPU time in a row in tasks of %s: %s samples. ",
+                 unit_duration(&all, s->ns), str_text(&s->runs), unit_count(&n, s->n_samples));
+        str_add(to,
+                "Samples do not tell one long poll from many short ones: if it was one, the other tasks of that thread waited for it. ");
+        str_add(to,
+                has_graph ? "'silt tasks PID' while it goes on tells which."
+                          : "'silt run --cpu', and 'silt tasks PID' while it goes on, tell which.");
+}
+
+/* Samples tell that a thread was in tasks of a type, never how often it was called. That one did not give way is said where its scheduler, which counts its turns,
+ * was the same at two looks at the process meanwhile. */
 static void find_greedy(const struct tasks *t, bool utf8, task_finding_list *ret) {
-        struct unit_text all, n, others;
         struct str text = {0};
         struct task_stretch s;
-        struct of_type c;
-        bool is_seen;
+        struct task_turns turns = {0};
+        uint64_t n_of_kind;
+        bool is_seen, has_graph = t->graph_idx != SIZE_MAX;
+        uint64_t look_ns = t->graph.info.time_ns, ran_ns = 0;
 
         (void)utf8;
-        if (!task_stretch_find((struct query *)t->names.q, t->graph.info.process, &s) ||
-            s.ns < MIN_STRETCH_NS || s.n_samples < MIN_STRETCH_SAMPLES) {
+        if (!task_stretch_find((struct query *)t->names.q,
+                               has_graph ? t->graph.info.process : t->threads.process, &s)) {
                 task_stretch_done(&s);
                 return;
         }
-        c = count_of_type(t, &s);
-        is_seen = c.n == 1 && c.n_running == 1 && c.n_ready_others &&
-                  t->graph.info.time_ns >= s.begin_ns && t->graph.info.time_ns <= s.end_ns;
-        str_addf(&text, "A thread spent %s of CPU time in a row in tasks of %s: %s samples. ",
-                 unit_duration(&all, s.ns), str_text(&s.runs), unit_count(&n, s.n_samples));
+        is_seen = has_graph && look_ns >= s.begin_ns && look_ns <= s.end_ns &&
+                  task_turns_stood(t, s.tid, &turns);
+        if (is_seen) /* who was not let run gives way to nobody either */
+                ran_ns = task_ran_ns((struct query *)t->names.q, t->graph.info.process, s.tid,
+                                     look_ns, look_ns + turns.ns);
+        is_seen = is_seen && ran_ns >= MIN_TURN_NS;
+        if (!is_seen && (s.ns < MIN_STRETCH_NS || s.n_samples < MIN_STRETCH_SAMPLES)) {
+                task_stretch_done(&s);
+                return;
+        }
+        n_of_kind = count_of_type(t, &s);
         if (is_seen)
-                str_addf(
-                        &text,
-                        "Only one task of it was there when silt looked meanwhile, and it ran, while %s other%s stood ready: it seems not to give way.",
-                        unit_count(&others, c.n_ready_others), unit_s(c.n_ready_others));
+                add_seen(n_of_kind, &turns, ran_ns, &s, &text);
         else
-                str_add(&text,
-                        "Samples do not tell one long poll from many short ones: if it was one, the other tasks of that thread waited for it.");
+                add_unsure(has_graph, &s, &text);
         add(ret, "greedy-task",
-            is_seen    ? FINDING_PROBLEM
-            : c.n <= 1 ? FINDING_WORTH_KNOWING
-                       : FINDING_NOTE,
+            is_seen                       ? FINDING_PROBLEM
+            : has_graph && n_of_kind <= 1 ? FINDING_WORTH_KNOWING
+                                          : FINDING_NOTE,
             NULL, 1, 0, &text);
         ret->items[ret->n - 1].stack = s.stack;
         task_stretch_done(&s);
@@ -222,25 +256,64 @@ static void find_full_channels(const struct tasks *t, bool utf8, task_finding_li
 
                 if (c->n_messages < MIN_MESSAGES)
                         continue;
-                str_addf(&text, "About %s messages (%s blocks of %u) wait in ",
-                         unit_count(&n, c->n_messages), unit_count(&blocks, c->n_blocks),
-                         c->per_block);
+                str_addf(&text, "About %s messages ", unit_count(&n, c->n_messages));
+                if (c->per_block)
+                        str_addf(&text, "(%s blocks of %u) ", unit_count(&blocks, c->n_blocks),
+                                 c->per_block);
                 if (c->n_channels == 1)
-                        str_addf(&text, "a channel of %s", c->name);
+                        str_addf(&text, "wait in a %s of %s", c->kind, c->name);
                 else
-                        str_addf(&text, "%s channels of %s",
-                                 unit_count(&channels_text, c->n_channels), c->name);
+                        str_addf(&text, "wait in %s %ss of %s",
+                                 unit_count(&channels_text, c->n_channels), c->kind, c->name);
                 if (tasks_add_spawn(t, &at, utf8, &where))
-                        str_addf(&text, ", sent %s", str_text(&where) + strlen("spawned "));
-                str_addf(&text,
-                         ": %s with what they hold. Who receives them is slower than who sends%s.",
-                         unit_bytes(&bytes, c->bytes),
-                         c->is_unbounded ? ", and the channel has no bound" : "");
+                        str_addf(&text, ", %s %s", c->per_block ? "sent" : "made",
+                                 str_text(&where) + strlen("spawned "));
+                str_addf(&text, ": %s with what they hold. ", unit_bytes(&bytes, c->bytes));
+                if (c->per_block)
+                        str_addf(&text, "Who receives them is slower than who sends%s.",
+                                 c->is_unbounded ? ", and the channel has no bound" : "");
+                else
+                        str_add(&text, "They stay until the slowest who receives has taken them.");
                 str_done(&where);
                 add(ret, "full-channel", FINDING_WORTH_KNOWING, NULL, 0, c->bytes, &text);
                 ret->items[ret->n - 1].stack = c->stack;
         }
         vec_free(&channels);
+}
+
+/* ---- tasks that wait for room ---- */
+
+static bool is_stuck(const struct task_group *x) {
+        uint64_t n = x->waits.n_only[TASK_WAIT_ROOM];
+
+        return x->kind == TASK_FUTURE && n >= MIN_STUCK && n * STUCK_SHARE >= x->n;
+}
+
+static void find_stuck(const struct tasks *t, bool utf8, task_finding_list *ret) {
+        for (size_t i = 0; i < t->list.groups.n; i++) {
+                const struct task_group *x = &t->list.groups.items[i];
+                uint64_t n = x->waits.n_only[TASK_WAIT_ROOM];
+                struct task_group at = {.stack = REACH_NO_SITE};
+                struct unit_text bytes, each, channels_text;
+                struct str text = {0}, where = {0};
+
+                if (!is_stuck(x))
+                        continue;
+                at.stack = t->graph.stacks[x->waits.room_block];
+                add_subject(t, x, n, utf8, &text);
+                if (x->waits.n_room_channels == 1)
+                        str_add(&text, " wait for room in a channel of tokio");
+                else
+                        str_addf(&text, " wait for room in %s channels of tokio",
+                                 unit_count(&channels_text, x->waits.n_room_channels));
+                if (tasks_add_spawn(t, &at, utf8, &where))
+                        str_addf(&text, ", made %s", str_text(&where) + strlen("spawned "));
+                str_addf(&text,
+                         ": %s, %s each. Who receives is slower than who sends, or has stopped.",
+                         unit_bytes(&bytes, x->bytes), unit_bytes(&each, x->bytes / x->n));
+                str_done(&where);
+                add(ret, "stuck-tasks", FINDING_WORTH_KNOWING, x, n, x->bytes, &text);
+        }
 }
 
 /* ---- tasks that were left ---- */
@@ -281,44 +354,116 @@ static bool grows_always(const struct tasks *t, const struct task_group *x) {
         return is_so;
 }
 
+static bool is_most(uint64_t n, uint64_t of) {
+        return n * LEFT_SHARE >= of * (LEFT_SHARE - 1);
+}
+
+enum {
+        TOKIO_FORGETS = 43
+}; /* the first of 1.x that forgets with the handle that a task was awaited */
+
+static bool look_for_version(void *ctx, const struct query_frame *f) {
+        static const char before[] = "/tokio-1.";
+        const char *at = strstr(f->file, before);
+        unsigned *ret = ctx;
+
+        if (at)
+                *ret = (unsigned)strtoul(at + strlen(before), NULL, 10);
+        return !at;
+}
+
+/* By where its sources were when it was compiled: it would still be known of these tasks if somebody had awaited them. */
+static bool remembers_awaits(const struct tasks *t, const struct task_group *x) {
+        unsigned version = TOKIO_FORGETS;
+
+        query_each_frame(t->names.q, x->stack, look_for_version, &version);
+        return strcmp(x->layout->runtime, "tokio") == 0 && version < TOKIO_FORGETS;
+}
+
+/* What it says of who might end them, or why nobody will. */
+static enum finding_severity add_left(const struct tasks *t, const struct task_group *x, uint64_t n,
+                                      struct str *to) {
+        const struct task_waits *w = &x->waits;
+        bool was_awaited = !remembers_awaits(t, x); /* maybe */
+        static const char if_dropped[] =
+                "If a select! or a time-out dropped their handles, they are left over: that does not end a task.";
+        uint64_t n_sockets = w->n_for[TASK_WAIT_ACCEPTED] + w->n_for[TASK_WAIT_OPENED] +
+                             w->n_for[TASK_WAIT_SOCKET];
+
+        if (is_most(w->n_only[TASK_WAIT_NOTHING], n)) {
+                str_add(to,
+                        "Nothing has a waker of theirs: they will never run again. A dropped handle, as select! does with branches that lose, does not end a task.");
+                return FINDING_WORTH_KNOWING;
+        }
+        if (is_most(w->n_for[TASK_WAIT_ACCEPTED], n)) {
+                str_add(to,
+                        "They wait for sockets that were accepted, as the connections of a server do, which is no fault.");
+                return FINDING_NOTE;
+        }
+        if (was_awaited && is_most(w->n_for[TASK_WAIT_OPENED], n)) {
+                str_addf(to, "They wait for sockets that the program connected itself. %s",
+                         if_dropped);
+                return FINDING_WORTH_KNOWING;
+        }
+        if (was_awaited && is_most(w->n_for[TASK_WAIT_TIMER], n) && !n_sockets) {
+                str_addf(
+                        to,
+                        "They wait for timers, and none for a socket as the connections of a server do. %s",
+                        if_dropped);
+                return FINDING_WORTH_KNOWING;
+        }
+        if (is_most(n_sockets, n))
+                str_add(to, "They wait for sockets, as the connections of a server do. ");
+        else if (is_most(w->n_for[TASK_WAIT_TIMER], n))
+                str_add(to, "They wait for timers. ");
+        else if (is_most(w->n_for[TASK_WAIT_MESSAGE], n))
+                str_add(to, "They wait for messages of channels, as is usual. ");
+        else
+                str_add(to, "What for, silt cannot tell. ");
+        if (was_awaited)
+                str_addf(to, "Whether somebody awaited them is unknown. %s", if_dropped);
+        else
+                str_add(to, "Nobody ever awaited them.");
+        return FINDING_NOTE;
+}
+
 /* They wait, and nobody has their handles. That is how servers spawn connections, and what select! leaves of a branch that lost: the second where whoever
- * dropped the handles had awaited them; maybe where they become more all the time and none ever ends. */
+ * dropped the handles had awaited them, which older versions of tokio tell; maybe where they become more all the time and none ever ends. Else what they
+ * wait for says how much it looks like the one or the other. */
 static void find_left(const struct tasks *t, bool utf8, task_finding_list *ret) {
         for (size_t i = 0; i < t->list.groups.n; i++) {
                 const struct task_group *x = &t->list.groups.items[i];
                 uint64_t n = x->n_in[TASK_WAITING];
+                enum finding_severity severity = FINDING_WORTH_KNOWING;
                 struct query_figures f = {0};
                 struct unit_text bytes, each, all;
                 struct str text = {0};
-                bool is_given_up = x->n_given_up * LEFT_SHARE >= x->n * (LEFT_SHARE - 1), grows;
 
                 if (x->kind != TASK_FUTURE || n < MIN_LEFT || (x->n - n) * LEFT_SHARE > x->n ||
-                    x->n_handles * LEFT_SHARE > x->n || !count_spawned(t, x->stack, &f) ||
-                    f.n_frees * LEFT_SHARE > f.n_allocs)
+                    x->n_handles * LEFT_SHARE > x->n || is_stuck(x) ||
+                    !count_spawned(t, x->stack, &f) || f.n_frees * LEFT_SHARE > f.n_allocs)
                         continue;
-                grows = !is_given_up && grows_always(t, x);
                 add_subject(t, x, n, utf8, &text);
                 str_addf(
                         &text,
                         " wait, nobody has a handle to them, and hardly one that was spawned there has ended: %s, %s each. ",
                         unit_bytes(&bytes, x->bytes), unit_bytes(&each, x->bytes / x->n));
-                if (is_given_up)
+                if (is_most(x->n_given_up, x->n))
                         str_add(&text,
                                 "They had been awaited when their handles were dropped, as select! does with branches that lose: that does not end a task.");
-                else if (grows)
+                else if (!is_most(x->waits.n_for[TASK_WAIT_ACCEPTED], n) && grows_always(t, x))
                         str_addf(
                                 &text,
                                 "They became more all the time, for %s. If they are no connections that stay open, they are left over: a dropped handle does not end its task.",
                                 unit_duration(&all, t->graph.info.time_ns));
                 else
-                        str_add(&text, "So do the connections of a server, which is no fault.");
-                add(ret, "left-tasks", is_given_up || grows ? FINDING_WORTH_KNOWING : FINDING_NOTE,
-                    x, n, x->bytes, &text);
+                        severity = add_left(t, x, n, &text);
+                add(ret, "left-tasks", severity, x, n, x->bytes, &text);
         }
 }
 
 static void (*const rules[])(const struct tasks *t, bool utf8, task_finding_list *ret) = {
-        find_kept, find_greedy, find_full_channels, find_left, source_findings_add,
+        find_kept, find_greedy, find_full_channels, find_stuck, find_left, source_findings_add,
 };
 
 /* Notes behind all else, which stays in the order of the rules. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "task/task_stretch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -16,7 +17,7 @@ enum { NO_TASK = 0 };
 
 struct open_stretch {
         uint32_t runs; /* in the texts; NO_TASK */
-        uint32_t stack;
+        uint32_t stack, thread;
         uint64_t begin_ns, last_ns, ns, n_samples; /* ns: on a CPU */
 };
 
@@ -26,6 +27,7 @@ struct finding_stretches {
         struct map threads;  /* → number in open */
         VEC(struct open_stretch) open;
         struct open_stretch best;
+        task_time_list *times; /* by text; NULL: nobody asks */
         struct text_pool texts;
         struct str body; /* of the frames looked at: the outermost body of an async function */
         uint32_t runs;
@@ -79,6 +81,8 @@ static bool look_at_frame(void *ctx, const struct query_frame *f) {
                 set_body(s, f->function);
         s->is_blocking |= s->is_polled ? caller == TASK_CALLER_BLOCKING
                                        : strstr(f->function, "::BlockingTask<") != NULL;
+        /* another thread has taken over what its scheduler does */
+        s->is_blocking |= strstr(f->function, "tokio::") && strstr(f->function, "block_in_place");
         return !s->is_blocking && !(s->is_polled && caller == TASK_CALLER_SCHEDULER);
 }
 
@@ -94,6 +98,13 @@ static uint32_t runs_of(struct finding_stretches *s, uint32_t stack) {
                 *known = s->is_blocking ? NO_TASK : s->runs;
         }
         return (uint32_t)*known;
+}
+
+static void add_time(struct finding_stretches *s, uint32_t runs, const struct trace_tick *tick) {
+        while (s->times->n <= runs)
+                vec_push(s->times, (struct task_time){0});
+        s->times->items[runs].ns += tick->weight_ns;
+        s->times->items[runs].n_samples += tick->n_samples;
 }
 
 static bool add_tick(void *ctx, const struct trace_tick *tick) {
@@ -113,7 +124,10 @@ static bool add_tick(void *ctx, const struct trace_tick *tick) {
                                            .begin_ns = tick->time_ns -
                                                        MIN(tick->weight_ns, tick->time_ns)};
         x->stack = tick->stack;
+        x->thread = tick->thread;
         x->last_ns = tick->time_ns > x->last_ns ? tick->time_ns : x->last_ns;
+        if (s->times && tick->state == TRACE_ON_CPU && runs != NO_TASK)
+                add_time(s, runs, tick);
         if (tick->state == TRACE_ON_CPU) {
                 x->ns += tick->weight_ns;
                 x->n_samples += tick->n_samples;
@@ -123,32 +137,101 @@ static bool add_tick(void *ctx, const struct trace_tick *tick) {
         return true;
 }
 
-bool task_stretch_find(struct query *q, uint32_t process, struct task_stretch *ret) {
-        struct finding_stretches s = {.q = q};
+static void find(struct finding_stretches *s, struct query *q, uint32_t process) {
         struct query_scope scope = {.process = process, .to_ns = UINT64_MAX};
         struct err unsaid = {0};
+
+        text_pool_init(&s->texts);
+        query_each_tick(q, &scope, add_tick, s, &unsaid);
+}
+
+static void done(struct finding_stretches *s) {
+        map_done(&s->by_stack);
+        map_done(&s->threads);
+        vec_free(&s->open);
+        text_pool_done(&s->texts);
+        str_done(&s->body);
+}
+
+bool task_stretch_find(struct query *q, uint32_t process, struct task_stretch *ret) {
+        struct finding_stretches s = {.q = q};
 
         *ret = (struct task_stretch){0};
         if (!query_has_ticks(q))
                 return false;
-        text_pool_init(&s.texts);
-        query_each_tick(q, &scope, add_tick, &s, &unsaid);
+        find(&s, q, process);
         if (s.best.ns) {
                 *ret = (struct task_stretch){.ns = s.best.ns,
                                              .begin_ns = s.best.begin_ns,
                                              .end_ns = s.best.last_ns,
                                              .n_samples = s.best.n_samples,
+                                             .tid = query_view(q)->threads[s.best.thread].start.tid,
                                              .stack = s.best.stack};
                 str_add(&ret->runs, s.texts.items.items[s.best.runs]);
         }
-        map_done(&s.by_stack);
-        map_done(&s.threads);
-        vec_free(&s.open);
-        text_pool_done(&s.texts);
-        str_done(&s.body);
+        done(&s);
         return ret->ns > 0;
 }
 
 void task_stretch_done(struct task_stretch *s) {
         str_done(&s->runs);
+}
+
+struct adding_run {
+        const struct query *q;
+        uint32_t tid;
+        uint64_t from_ns, to_ns, ns;
+};
+
+static bool add_run(void *ctx, const struct trace_tick *tick) {
+        struct adding_run *a = ctx;
+
+        if (tick->state == TRACE_ON_CPU && tick->time_ns > a->from_ns &&
+            tick->time_ns <= a->to_ns &&
+            query_view(a->q)->threads[tick->thread].start.tid == a->tid)
+                a->ns += MIN(tick->weight_ns, tick->time_ns - a->from_ns);
+        return true;
+}
+
+uint64_t task_ran_ns(struct query *q, uint32_t process, uint32_t tid, uint64_t from_ns,
+                     uint64_t to_ns) {
+        struct adding_run a = {.q = q, .tid = tid, .from_ns = from_ns, .to_ns = to_ns};
+        struct query_scope scope = {.process = process, .to_ns = UINT64_MAX};
+        struct err unsaid = {0};
+
+        query_each_tick(q, &scope, add_run, &a, &unsaid);
+        return a.ns;
+}
+
+static int by_time(const void *a, const void *b) {
+        const struct task_time *x = a, *y = b;
+
+        return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+void task_times_find(struct query *q, uint32_t process, task_time_list *ret) {
+        struct finding_stretches s = {.q = q, .times = ret};
+        size_t n = 0;
+
+        if (!query_has_ticks(q))
+                return;
+        find(&s, q, process);
+        for (size_t i = 0; i < ret->n; i++) {
+                if (!ret->items[i].n_samples)
+                        continue;
+                ret->items[n] = ret->items[i];
+                ret->items[n].runs = strdup(s.texts.items.items[i]);
+                if (!ret->items[n++].runs)
+                        abort();
+        }
+        ret->n = n;
+        if (n)
+                qsort(ret->items, n, sizeof(ret->items[0]), by_time);
+        done(&s);
+}
+
+void task_times_done(task_time_list *l) {
+        for (size_t i = 0; i < l->n; i++)
+                free(l->items[i].runs);
+        vec_free(l);
 }

@@ -16,6 +16,7 @@ void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
 }
 
 void tasks_done(struct tasks *t) {
+        task_times_done(&t->times);
         thread_list_done(&t->threads);
         source_list_done(&t->sources);
         task_list_done(&t->list);
@@ -31,9 +32,10 @@ int tasks_gather(struct tasks *t, struct query *q, size_t graph_idx, struct err 
         if (r < 0)
                 return r;
         r = task_list_make(&t->list, &t->graph, q, &t->names, &t->texts);
-        if (r == 0)
-                source_list_make(&t->sources, &t->graph, q, &t->names, &t->texts);
-        return r < 0 ? err_set_errno(reterr, r, "cannot find the tasks") : 0;
+        if (r < 0)
+                return err_set_errno(reterr, r, "cannot find the tasks");
+        source_list_make(&t->sources, &t->graph, q, &t->names, &t->texts);
+        return task_waits_find(&t->list, q, t->graph_idx, reterr);
 }
 
 int tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless, struct err *reterr) {
@@ -60,7 +62,7 @@ int tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless, struc
         return is_found;
 }
 
-/* Threads are told with and without a graph; where there is neither, what is missing is a graph. */
+/* Threads are told with and without a graph, and by samples what tasks took; where there is nothing, what is missing is a graph. */
 static int gather_newest(struct tasks *t, struct query *q, struct err *reterr) {
         uint32_t process = t->options->view.resolved->scope.process;
         size_t i = held_graph_newest(q, process, SIZE_MAX);
@@ -69,7 +71,9 @@ static int gather_newest(struct tasks *t, struct query *q, struct err *reterr) {
                 process = query_graph(q, i)->process;
         thread_list_make(&t->threads, q, &t->names, &t->texts, process);
         t->graph_idx = SIZE_MAX;
-        if (i == SIZE_MAX && t->threads.n)
+        if (i == SIZE_MAX)
+                task_times_find(q, t->threads.process, &t->times);
+        if (i == SIZE_MAX && (t->threads.n || t->times.n))
                 return 0;
         if (i == SIZE_MAX && query_n_graphs(q))
                 return err_set(

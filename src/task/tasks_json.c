@@ -43,6 +43,20 @@ static void put_keepers(struct json *j, const struct tasks *t, const struct task
         json_end(j);
 }
 
+static void put_waits(struct json *j, const struct task_waits *w) {
+        json_key(j, "waits_for");
+        json_array(j);
+        for (unsigned i = 0; i < N_TASK_WAITS; i++) {
+                if (!w->n_for[i])
+                        continue;
+                json_object(j);
+                json_put_string(j, "for", task_wait_name(i));
+                json_put_uint(j, "tasks", w->n_for[i]);
+                json_end(j);
+        }
+        json_end(j);
+}
+
 static void put_group(struct json *j, const struct tasks *t, const struct task_group *x) {
         const char *type = t->texts.pool.items.items[x->type];
         struct str text = {0};
@@ -81,6 +95,7 @@ static void put_group(struct json *j, const struct tasks *t, const struct task_g
         else
                 json_null(j);
         put_keepers(j, t, x);
+        put_waits(j, &x->waits);
         if (x->stack != REACH_NO_SITE) {
                 show_put_stack(j, t->names.q, x->stack);
                 show_put_shown(j, (struct query *)t->names.q, x->stack);
@@ -111,6 +126,19 @@ static void put_findings(struct json *j, const struct tasks *t) {
         }
         json_end(j);
         task_findings_done(&found);
+}
+
+static void put_times(struct json *j, const task_time_list *l) {
+        json_key(j, "times");
+        json_array(j);
+        for (size_t i = 0; i < l->n; i++) {
+                json_object(j);
+                json_put_string(j, "runs", l->items[i].runs);
+                json_put_double(j, "busy_s", (double)l->items[i].ns / 1e9, 6);
+                json_put_uint(j, "samples", l->items[i].n_samples);
+                json_end(j);
+        }
+        json_end(j);
 }
 
 static void put_unknown(struct json *j, const struct task_list *l) {
@@ -160,6 +188,7 @@ void tasks_json(FILE *out, const struct tasks *t) {
         json_put_uint(&j, "typeless_tasks", l->n_typeless);
         json_put_uint(&j, "nameless_blocks", l->n_nameless);
         json_put_uint(&j, "unkept_blocks", g->heap.n_unkept_heads);
+        put_times(&j, &t->times);
         put_unknown(&j, l);
         put_findings(&j, t);
         json_put_uint(&j, "groups_in_all", l->groups.n);

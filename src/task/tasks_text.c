@@ -184,6 +184,28 @@ static bool add_finding(const struct tasks *t, bool utf8, struct str *to) {
         return is_told;
 }
 
+/* What a trace without a graph tells of tasks, and which one tells more. */
+static void add_without_graph(const struct tasks *t, struct str *to) {
+        struct unit_text all, most;
+        uint64_t ns = 0;
+
+        for (size_t i = 0; i < t->times.n; i++)
+                ns += t->times.items[i].ns;
+        if (t->times.n == 1)
+                str_addf(to, "Tasks of %s took %s of CPU time", t->times.items[0].runs,
+                         unit_duration(&all, ns));
+        else if (t->times.n)
+                str_addf(to, "Tasks took %s of CPU time, those of %s %s of it",
+                         unit_duration(&all, ns), t->times.items[0].runs,
+                         unit_duration(&most, t->times.items[0].ns));
+        else
+                str_add(to, "Tasks are unknown");
+        str_addf(to,
+                 "%s the trace has no reference graph: record with 'silt run%s --graph-every 10s'.",
+                 t->times.n ? ". What else they do is unknown, as" : ", as",
+                 t->times.n ? " --cpu" : "");
+}
+
 static void add_without_tasks(const struct tasks *t, bool utf8, struct str *to) {
         if (t->sources.n) {
                 add_finding(t, utf8, to);
@@ -191,11 +213,18 @@ static void add_without_tasks(const struct tasks *t, bool utf8, struct str *to) 
                 add_limits(t, to);
                 return;
         }
+        if (t->times.n) {
+                add_without_graph(t, to);
+                if (t->threads.groups.n)
+                        str_add(to, " ");
+                threads_add_sentence(t, utf8, to);
+                return;
+        }
         threads_add_sentence(t, utf8, to);
         if (to->n)
                 str_add(to, " ");
         if (t->graph_idx == SIZE_MAX)
-                str_add(to, "Tasks are unknown: the trace has no reference graph.");
+                add_without_graph(t, to);
         else
                 add_none(t, to);
         add_limits(t, to);
@@ -249,6 +278,24 @@ static void print_count(const struct style *s, uint64_t n, int width) {
         fprintf(s->out, " %*s", width, n ? unit_count(&text, n) : "-");
 }
 
+/* "; 1,200 wait for timers, 3 for sockets" */
+static void add_waits(const struct task_group *x, struct str *to) {
+        struct unit_text n;
+        bool is_first = true;
+
+        for (unsigned i = 0; i < N_TASK_WAITS && x->kind != TASK_OWN; i++) {
+                if (!x->waits.n_for[i])
+                        continue;
+                str_addf(to, "%s%s%s for %s", is_first ? "; " : ", ",
+                         unit_count(&n, x->waits.n_for[i]),
+                         !is_first                ? ""
+                         : x->waits.n_for[i] == 1 ? " waits"
+                                                  : " wait",
+                         task_wait_name(i));
+                is_first = false;
+        }
+}
+
 static void print_group(const struct style *s, const struct tasks *t, const struct task_group *x) {
         struct unit_text bytes, each, age;
         struct str line = {0};
@@ -281,6 +328,7 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
                 if (x->n_keepers > 1)
                         str_addf(&line, " (%s)", unit_count(&age, x->keepers[i].n_tasks));
         }
+        add_waits(x, &line);
         fputs("          ", s->out);
         style_wrap(s, str_text(&line), 10);
         str_done(&line);
@@ -290,7 +338,7 @@ static void print_group(const struct style *s, const struct tasks *t, const stru
 static void print_findings(const struct style *s, const struct tasks *t) {
         task_finding_list found = {0};
 
-        if (t->list.n || t->sources.n)
+        if (t->list.n || t->sources.n || t->times.n)
                 task_findings_tell(t, s->utf8, &found);
         for (size_t i = 0; i < found.n; i++)
                 if (i || found.items[i].severity == FINDING_NOTE) {
@@ -298,6 +346,31 @@ static void print_findings(const struct style *s, const struct tasks *t) {
                         style_wrap(s, found.items[i].text, 0);
                 }
         task_findings_done(&found);
+}
+
+static void print_times(const struct style *s, const struct tasks *t, size_t n_top) {
+        struct unit_text duration, n;
+
+        if (t->times.n)
+                fprintf(s->out, "\n%s %10s %9s%s\n", s->bold, "CPU time", "samples", s->plain);
+        for (size_t i = 0; i < t->times.n && i < n_top; i++)
+                fprintf(s->out, " %10s %9s  %s\n", unit_duration(&duration, t->times.items[i].ns),
+                        unit_count(&n, t->times.items[i].n_samples), t->times.items[i].runs);
+        if (t->times.n > n_top)
+                fprintf(s->out, "%10s%zu more: --top\n", "", t->times.n - n_top);
+}
+
+/* What the figures of time are, or which recording has them. */
+static void print_limits_of_time(const struct style *s, const struct tasks *t) {
+        if (!t->list.n && !t->times.n)
+                return;
+        fputs("\n", s->out);
+        style_wrap(
+                s,
+                t->list.has_ticks || t->times.n
+                        ? "CPU time is that of samples, which do not tell how often a task was polled."
+                        : "How long they ran is unknown: record with 'silt run --cpu'. How often they were polled, no recording tells.",
+                0);
 }
 
 void tasks_text(FILE *out, const struct tasks *t) {
@@ -319,6 +392,8 @@ void tasks_text(FILE *out, const struct tasks *t) {
                 print_group(&s, t, &l->groups.items[i]);
         if (l->groups.n > n_top)
                 fprintf(out, "%10s%zu more: --top\n", "", l->groups.n - n_top);
+        print_times(&s, t, n_top);
+        print_limits_of_time(&s, t);
         sources_text(&s, t);
         threads_text(&s, t);
 }

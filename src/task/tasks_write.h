@@ -6,6 +6,7 @@
 #include "show/style.h"
 #include "task/source_list.h"
 #include "task/task_list.h"
+#include "task/task_stretch.h"
 #include "task/tasks.h"
 #include "task/thread_list.h"
 
@@ -18,6 +19,7 @@ struct tasks {
         struct task_list list;
         struct source_list sources;
         struct thread_list threads;
+        task_time_list times; /* of a trace without a graph: all that is known of tasks */
 };
 
 void tasks_init(struct tasks *t, const struct tasks_options *o, struct query *q,
