@@ -466,6 +466,9 @@ struct query_tree_options {
         bool is_full;             /* nothing is folded away */
         bool with_lines; /* by function, top down: below the code that asked its lines that did, where they are known */
         double min_share; /* of the whole, from 0 to 1: smaller nodes become the rest of their parent */
+        /* Of call paths that have just min_share so many are told, and those that have more: millions may be alike. The others are
+         * the rest, whatever their callers have. 0: no limit */
+        uint32_t max_alike;
         uint32_t max_depth; /* nodes below the root, deeper ones become the rest; 0: no limit */
         /* Callers and callees: the name of a function, whole or short; where none is called so, a regular
          * expression (extended, anywhere in the whole name). A path with several such frames counts once, from

@@ -18,6 +18,7 @@ struct bud {
         uint32_t key;    /* of the frame */
         uint32_t depth;
         bool is_task;
+        bool is_chosen;  /* max_alike: it, or a call path below it, is told */
         uint64_t weight; /* sum of what the metric has of the sites at and below it, without sign */
 };
 
@@ -125,8 +126,8 @@ static uint32_t bud_below(struct growing *g, uint32_t parent, uint32_t key, bool
         uint64_t *idx = map_put(&g->by_edge, (uint64_t)parent << 32 | key, g->buds.n, &added);
 
         if (added)
-                vec_push(&g->buds,
-                         (struct bud){parent, key, g->buds.items[parent].depth + 1, is_task, 0});
+                vec_push(&g->buds, (struct bud){parent, key, g->buds.items[parent].depth + 1,
+                                                is_task, false, 0});
         return (uint32_t)*idx;
 }
 
@@ -236,7 +237,7 @@ static uint64_t weight_of(const struct growing *g, const struct query_site *site
 }
 
 static void grow_all(struct growing *g) {
-        vec_push(&g->buds, (struct bud){0, CALL_PATH_NO_KEY, 0, false, 0});
+        vec_push(&g->buds, (struct bud){0, CALL_PATH_NO_KEY, 0, false, false, 0});
         for (size_t i = 0; i < g->n_rows; i++) {
                 if (g->may_stop && !query_go_on_at(g->q, i, g->n_rows))
                         return;
@@ -246,6 +247,23 @@ static void grow_all(struct growing *g) {
         }
         for (size_t i = g->buds.n; i-- > 1;)
                 add_weight(&g->buds.items[g->buds.items[i].parent], g->buds.items[i].weight);
+}
+
+/* The call paths that are told where max_alike says how many, with their callers. What weighs a billionth more than the least is alike:
+ * shares are rounded. */
+static void choose_paths(struct growing *g) {
+        double least = g->o->min_share * (double)g->buds.items[0].weight * (1 + 1e-8);
+        uint32_t n_alike = 0;
+
+        for (size_t i = 0; g->o->max_alike && i < g->n_rows; i++) {
+                uint32_t bud = g->bud_of[i];
+
+                if (bud == UINT32_MAX || g->buds.items[bud].is_chosen ||
+                    ((double)weight_of(g, &g->rows[i]) <= least && n_alike++ >= g->o->max_alike))
+                        continue;
+                for (; !g->buds.items[bud].is_chosen; bud = g->buds.items[bud].parent)
+                        g->buds.items[bud].is_chosen = true;
+        }
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -264,6 +282,8 @@ static bool is_kept(const struct growing *g, size_t i) {
 
         if (i == 0)
                 return true;
+        if (g->o->max_alike && !b->is_chosen)
+                return false;
         if (g->o->max_depth && b->depth > g->o->max_depth)
                 return false;
         return (double)b->weight >= least && (b->weight > 0 || g->o->min_share <= 0);
@@ -393,13 +413,14 @@ static uint32_t *new_numbers(size_t n) {
         return p;
 }
 
-static void grow_nodes(const struct growing *g, struct query_tree *t) {
+static void grow_nodes(struct growing *g, struct query_tree *t) {
         struct places l = {.node_of = new_numbers(g->buds.n),
                            .first = new_numbers(g->buds.n),
                            .n_children = new_numbers(g->buds.n),
                            .has_rest = calloc(g->buds.n + 1, sizeof(bool))};
         enum query_metric metric = g->o->metric;
 
+        choose_paths(g);
         t->n_nodes = place_nodes(g, &l);
         t->nodes = t->root = calloc(t->n_nodes, sizeof(t->nodes[0]));
         if (!t->nodes || !l.has_rest)

@@ -26,11 +26,12 @@
 enum {
         FOREST_WIDE = 110, /* width of the line from which on there are more columns */
         FOREST_MIN_NAME = 24,
-        FOREST_MIN_LEAVES = 5,  /* so many are told even when small */
-        FOREST_MAX_DEPTH = 5,   /* of branchings: below, each path is told for itself */
-        FOREST_SPREAD_PCT = 50, /* not told: then functions say more than paths */
-        FOREST_ERROR_WIDTH = 9, /* of the standard error, where there is one */
-        FOREST_VIA_PCT = 5,     /* from this share on what was called gets a line of its own */
+        FOREST_MAX_ALIKE = 4096, /* paths that have as much as the last that is told */
+        FOREST_MIN_LEAVES = 5,   /* so many are told even when small */
+        FOREST_MAX_DEPTH = 5,    /* of branchings: below, each path is told for itself */
+        FOREST_SPREAD_PCT = 50,  /* not told: then functions say more than paths */
+        FOREST_ERROR_WIDTH = 9,  /* of the standard error, where there is one */
+        FOREST_VIA_PCT = 5,      /* from this share on what was called gets a line of its own */
 };
 
 #define FOREST_MIN_SHARE 0.01   /* smaller ones are told only where --top asks for them */
@@ -58,12 +59,12 @@ struct forest {
         struct report *r;
         struct query_tree *t;
         uint64_t whole;
-        VEC(struct query_site) sites; /* those that have something of the metric */
-        VEC(struct leaf) leaves;      /* most first */
-        size_t n_told;                /* leaves that are told */
-        uint64_t most_untold;         /* no other call path has more */
-        bool *is_told;                /* by index of the node: it leads to a leaf that is told */
-        uint32_t *parent_of;          /* by index of the node */
+        size_t n_sites;          /* those that have something of the metric, the first of folded */
+        VEC(struct leaf) leaves; /* most first */
+        size_t n_told;           /* leaves that are told */
+        uint64_t most_untold;    /* no other call path has more */
+        bool *is_told;           /* by index of the node: it leads to a leaf that is told */
+        uint32_t *parent_of;     /* by index of the node */
         size_t second_width;
         VEC(struct entry) todo; /* the next at the end */
         VEC(bool) goes_on;      /* for each branching above: whether more of its branches follow */
@@ -131,11 +132,13 @@ static double find_min_share(struct forest *f) {
         size_t n;
 
         for (size_t i = 0; i < f->r->folded.n; i++) {
-                uint64_t weight = weight_of(f, &f->r->folded.items[i].f);
+                struct query_site site = f->r->folded.items[i];
+                uint64_t weight = weight_of(f, &site.f);
 
                 if (!weight)
                         continue;
-                vec_push(&f->sites, f->r->folded.items[i]);
+                f->r->folded.items[i] = f->r->folded.items[f->n_sites];
+                f->r->folded.items[f->n_sites++] = site;
                 vec_push(&f->leaves, (struct leaf){.weight = weight});
                 sum += (double)weight;
         }
@@ -486,7 +489,7 @@ static void print_heading(struct forest *f) {
 
         f->second_width = counts ? 9 : MAX(strlen(unit_count(&a, blocks)), strlen(second_name(f)));
         style_heading(f->s, "%s (%s of %s)", site_forest_title(f->r), unit_count(&a, f->n_told),
-                      unit_count(&b, f->sites.n));
+                      unit_count(&b, f->n_sites));
         str_addf(&line, "%*s", unit_weight_width(),
                  has_error(f) ? counts ? "~count" : "~bytes"
                  : counts     ? "count"
@@ -527,7 +530,7 @@ static void print_hint(const struct forest *f) {
 
         for (size_t i = 0; i < f->n_told; i++)
                 told += (double)f->leaves.items[i].weight;
-        if (f->n_told < f->sites.n && told * 100 < (100 - FOREST_SPREAD_PCT) * (double)f->whole)
+        if (f->n_told < f->n_sites && told * 100 < (100 - FOREST_SPREAD_PCT) * (double)f->whole)
                 fprintf(f->s->out,
                         "%sSpread over many paths: use --group-by function to sum them up.%s\n",
                         f->s->dim, f->s->plain);
@@ -536,13 +539,16 @@ static void print_hint(const struct forest *f) {
 void site_forest_print(const struct style *s, struct report *r) {
         struct query_tree_options o = {.kind = QUERY_TOP_DOWN,
                                        .merge = QUERY_MERGE_ASKER,
-                                       .metric = r->metric};
+                                       .metric = r->metric,
+                                       .max_alike = (uint32_t)MIN(MAX(show_n_top(r->options),
+                                                                      (size_t)FOREST_MAX_ALIKE),
+                                                                  (size_t)UINT32_MAX)};
         struct query_answer folded = *report_site_answer(r);
         struct forest f = {.s = s, .r = r, .whole = query_metric_whole(&folded.totals, r->metric)};
 
         o.min_share = find_min_share(&f);
-        folded.sites = f.sites.items;
-        folded.n_sites = f.sites.n;
+        folded.sites = r->folded.items;
+        folded.n_sites = f.n_sites;
         f.t = query_tree_answer(r->q, &folded, &o);
         f.is_told = calloc(f.t->n_nodes, sizeof(bool));
         f.parent_of = calloc(f.t->n_nodes, sizeof(uint32_t));
@@ -554,7 +560,6 @@ void site_forest_print(const struct style *s, struct report *r) {
                 print_entries(&f);
                 print_hint(&f);
         }
-        vec_free(&f.sites);
         vec_free(&f.leaves);
         vec_free(&f.todo);
         vec_free(&f.goes_on);

@@ -400,3 +400,19 @@ def test_a_page_is_told_only_what_is_known(t):
     assert r.code == 2 and "'silt import --help' lists them" in r.errors and r.errors.count("\n") == 1, r.errors
     text = t.silt.command("import", "--help").text
     assert "formats (silt-import(1)" in text and "heaptrack" in text and "memray" in text, text
+
+
+def test_call_paths_that_weigh_the_same_are_bounded(t):
+    """Of many alike only some are looked at one by one: what is told, and what all others have, adds up, and --top still tells as many."""
+    n = 12000
+    with open(t.path("alike.folded"), "w") as f:
+        f.write("main;heavy 100\n")
+        f.writelines(f"main;f{i} 7\n" for i in range(n))
+    trace = verified(t, t.path("alike.folded"))
+    for options, least in (([], 5), (["--top", "5000"], 5000)):
+        text = t.silt.command("report", *options, trace).text
+        told = [int(x.replace(",", "")) for x in re.findall(r"^ *([\d,]+) units .* (?:f\d+|heavy)$", text, re.M)]
+        (rest,) = re.findall(r"^ *([\d,]+) units [^\n]*… ([\d,]+) more call paths", text, re.M)
+        rest = [int(x.replace(",", "")) for x in rest]
+        assert len(told) >= least and max(told) == 100, text[:3000]
+        assert sum(told) + rest[0] == 100 + 7 * n and len(told) + rest[1] == n + 1, (sum(told), len(told), rest)
