@@ -377,17 +377,40 @@ static uint64_t with_guard_bytes(const mapped_list *list, size_t i) {
         return list->items[i].a.size_bytes + list->items[i - 1].a.size_bytes;
 }
 
-/* What a thread is given, with its guard; something else may follow without a gap. */
+/* glibc before 2.27 takes the guard from what a thread is given: told by a stack that is so large with it. */
+static bool is_guard_inside(const mapped_list *list, const struct smaps_context *c) {
+        for (size_t i = 1; i < list->n; i++) {
+                const struct resident_area *a = &list->items[i].a;
+
+                if (is_above_guard(list, i) && with_guard_bytes(list, i) == c->stacks.stack_bytes &&
+                    thread_stacks_in(&c->stacks, a->begin, a->begin + a->size_bytes))
+                        return true;
+        }
+        return false;
+}
+
+/* What the process gives to a thread. */
+struct given_stack {
+        uint64_t bytes; /* 0: unknown */
+        bool has_guard; /* as a part of them */
+};
+
+/* With the guard; 0: unknown. */
+static uint64_t given_bytes(const mapped_list *list, size_t i, const struct given_stack *g) {
+        return g->bytes ? g->bytes + (g->has_guard ? 0 : list->items[i - 1].a.size_bytes) : 0;
+}
+
+/* Something else may follow without a gap. */
 static void cut_stack(mapped_list *list, size_t i, const struct smaps_context *c,
-                      uint64_t page_bytes) {
-        uint64_t given = c->stacks.stack_bytes, begin = list->items[i - 1].a.begin;
+                      const struct given_stack *g, uint64_t page_bytes) {
+        uint64_t given = given_bytes(list, i, g), begin = list->items[i - 1].a.begin;
 
         if (given && with_guard_bytes(list, i) > given && given % page_bytes == 0)
                 split(list, i, begin + given, c, page_bytes);
 }
 
 static void find_known_stacks(mapped_list *list, const struct resident *r,
-                              const struct smaps_context *c) {
+                              const struct smaps_context *c, const struct given_stack *g) {
         for (size_t i = 0; i < list->n; i++) {
                 struct mapped *m = &list->items[i];
                 const struct thread_stack *t =
@@ -396,7 +419,7 @@ static void find_known_stacks(mapped_list *list, const struct resident *r,
                 if (m->a.kind == RESIDENT_STACK) {
                         m->a.tid = t ? t->tid : 0;
                 } else if (t && is_above_guard(list, i)) {
-                        cut_stack(list, i, c, r->page_bytes);
+                        cut_stack(list, i, c, g, r->page_bytes);
                         m = &list->items[i];
                         if (t->sp >= m->a.begin + m->a.size_bytes)
                                 continue; /* it is another's: what follows */
@@ -408,12 +431,12 @@ static void find_known_stacks(mapped_list *list, const struct resident *r,
 
 /* As large as one that is known: of a thread that runs at this moment, or kept for the next one. */
 static void find_like_stacks(mapped_list *list, const struct smaps_context *c,
-                             uint64_t page_bytes) {
+                             const struct given_stack *g, uint64_t page_bytes) {
         uint64_t like[16];
         size_t n = 0;
 
-        if (c->stacks.stack_bytes)
-                like[n++] = c->stacks.stack_bytes;
+        if (g->bytes)
+                like[n++] = 0; /* what the process gives, by the guard of each */
         for (size_t i = 1; i < list->n && n < ARRAY_SIZE(like); i++) {
                 bool is_new = list->items[i].a.kind == RESIDENT_STACK &&
                               list->items[i - 1].is_guard && list->items[i].a.tid;
@@ -427,12 +450,14 @@ static void find_like_stacks(mapped_list *list, const struct smaps_context *c,
                 if (!is_above_guard(list, i) || list->items[i - 1].a.begin % ARENA_BYTES == 0)
                         continue;
                 for (size_t k = 0; k < n; k++) {
-                        if (with_guard_bytes(list, i) < like[k] ||
-                            (k && with_guard_bytes(list, i) > like[k]))
+                        uint64_t wanted = like[k] ? like[k] : given_bytes(list, i, g);
+
+                        if (with_guard_bytes(list, i) < wanted ||
+                            (like[k] && with_guard_bytes(list, i) > wanted))
                                 continue;
-                        if (with_guard_bytes(list, i) > like[k])
-                                cut_stack(list, i, c, page_bytes);
-                        if (with_guard_bytes(list, i) == like[k])
+                        if (with_guard_bytes(list, i) > wanted)
+                                cut_stack(list, i, c, g, page_bytes);
+                        if (with_guard_bytes(list, i) == wanted)
                                 list->items[i].a.kind = RESIDENT_STACK;
                         break;
                 }
@@ -467,13 +492,15 @@ static void put_area(struct resident *r, const struct resident_area *a) {
 
 bool resident_smaps(struct resident *r, FILE *smaps, const struct smaps_context *c) {
         mapped_list list = {0};
+        struct given_stack given;
 
         read_mappings(&list, r, smaps);
         cut_runtime(&list, c, r->page_bytes);
         find_kinds(&list, r, c);
         find_zeroed(&list, r, c);
-        find_known_stacks(&list, r, c);
-        find_like_stacks(&list, c, r->page_bytes);
+        given = (struct given_stack){c->stacks.stack_bytes, is_guard_inside(&list, c)};
+        find_known_stacks(&list, r, c, &given);
+        find_like_stacks(&list, c, &given, r->page_bytes);
         for (size_t i = 0; i < list.n; i++)
                 put_area(r, &list.items[i].a);
         vec_free(&list);

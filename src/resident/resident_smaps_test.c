@@ -122,6 +122,32 @@ static void test_stacks(void **state) {
         smaps_context_done(&c);
 }
 
+/* What is given to a thread lies above its guard, and something else may follow without a gap; an older C library takes the guard from it. */
+static void test_given_stacks(void **state) {
+        static const char now[] = GUARD("7f0000000000", "7f0000001000")
+                ANON("7f0000001000", "7f0000041000") /* as much as is given */
+                GUARD("7f0000100000", "7f0000101000")
+                        ANON("7f0000101000", "7f0000151000"); /* and more behind it */
+        static const char then[] = GUARD("7f0000000000", "7f0000001000")
+                ANON("7f0000001000", "7f0000040000") /* with the guard */
+                GUARD("7f0000100000", "7f0000101000") ANON("7f0000101000", "7f0000151000");
+        struct smaps_context c = {.pagemap_fd = -1, .stacks.stack_bytes = 256 * KB};
+        struct thread_stack threads[] = {{7, 0x7f0000020000}, {9, 0x7f0000120000}};
+
+        (void)state;
+        vec_push(&c.stacks.list, threads[0]);
+        vec_push(&c.stacks.list, threads[1]);
+        for (int is_old = 0; is_old < 2; is_old++) {
+                struct resident r = parse(is_old ? then : now, &c);
+
+                assert_int_equal(area_at(&r, 0x7f0000001000)->tid, 7);
+                assert_int_equal(area_at(&r, 0x7f0000001000)->size_bytes,
+                                 is_old ? 252 * KB : 256 * KB);
+                resident_done(&r);
+        }
+        smaps_context_done(&c);
+}
+
 /* The process mapped memory while the kernel wrote: what was written last counts, nothing twice. */
 static void test_told_twice(void **state) {
         static const char text[] =
@@ -207,9 +233,9 @@ static void test_cap(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kinds),      cmocka_unit_test(test_stacks),
-                cmocka_unit_test(test_told_twice), cmocka_unit_test(test_hostile),
-                cmocka_unit_test(test_cap),
+                cmocka_unit_test(test_kinds),        cmocka_unit_test(test_stacks),
+                cmocka_unit_test(test_given_stacks), cmocka_unit_test(test_told_twice),
+                cmocka_unit_test(test_hostile),      cmocka_unit_test(test_cap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,72 @@ def test_rust_waits(t):
         kill_family(process)
 
 
+REAL = {  # programs that nobody here wrote, which wait for ever, and how many threads they have at least beside the first
+    "node": (["node", "-e", "setInterval(() => {}, 1e9); console.log('ready')"], 4),
+    "java": (["java", "-Xshare:auto", "{dir}/Waits.java"], 8),
+    "python3": (["python3", "-c", "import threading as t\nfor i in range(9): t.Thread(target=t.Event().wait, daemon=True).start()\n"
+                                  "print('ready', flush=True); input()"], 9),
+}
+JAVA = "class Waits { public static void main(String[] a) throws Exception { System.out.println(\"ready\"); System.in.read(); } }"
+
+
+def stacks_by_the_kernel(pid):
+    """{tid: resident bytes of the mapping that its stack pointer is in}; of the first thread, and of one that runs, there is none."""
+    with open(f"/proc/{pid}/smaps") as f:
+        maps, rss = [], {}
+        for line in f:
+            words = line.split()
+            if words[0].count("-") == 1 and words[0][-1] != ":":
+                maps.append(tuple(int(x, 16) for x in words[0].split("-")))
+            elif words[0] == "Rss:":
+                rss[maps[-1]] = int(words[1]) * 1024
+    found = {}
+    for tid in map(int, os.listdir(f"/proc/{pid}/task")):
+        with open(f"/proc/{pid}/task/{tid}/syscall") as f:
+            words = f.read().split()
+        if tid != pid and len(words) > 2:
+            sp = int(words[-2], 16)
+            found[tid] = next(rss[m] for m in maps if m[0] <= sp < m[1])
+    return found
+
+
+def check_stacks(t, name):
+    """What silt says lies between what the kernel says before and after: stacks only grow, and these threads wait."""
+    if not shutil.which(name):
+        skip(f"there is no {name}")
+    argv, least = REAL[name]
+    with open(t.path("Waits.java"), "w") as f:
+        f.write(JAVA)
+    process = start(t, [word.replace("{dir}", t.dir) for word in argv])
+    try:
+        end = time.monotonic() + 60
+        while True:
+            before = stacks_by_the_kernel(process.pid)
+            threads = threads_of(t, process.pid)["threads"]
+            after = stacks_by_the_kernel(process.pid)
+            if before == after and len(before) == threads["alive"] or time.monotonic() > end:
+                break
+            time.sleep(0.2)
+    finally:
+        kill_family(process)
+    assert before == after, "its threads do not come to rest"
+    assert threads["alive"] == len(before) >= least, (threads, before)
+    assert sum(g["known_stacks"] for g in threads["groups"]) == len(before), threads
+    assert threads["stack_bytes"] == sum(g["stack_bytes"] for g in threads["groups"]) == sum(before.values()), (threads["stack_bytes"], before)
+
+
+def test_stacks_of_node(t):
+    check_stacks(t, "node")
+
+
+def test_stacks_of_java(t):
+    check_stacks(t, "java")
+
+
+def test_stacks_of_python(t):
+    check_stacks(t, "python3")
+
+
 def test_stopped_thread_is_no_crash(t):
     """A process that stands still is told as it is."""
     process = start(t, [program(t)])
