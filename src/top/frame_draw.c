@@ -518,6 +518,8 @@ void draw_frame(struct canvas *c, const struct model *m, struct ui *u) {
                         model_totals(m)->is_imported
                                 ? "imported: what the program mapped itself is unknown (M: blocks)"
                                 : "nothing seen that the program mapped itself (M: blocks)");
+        else if (m->filter.n && !n && u->view == UI_GROUPS && row < end)
+                canvas_put(c, row, 1, INK_DIM, "no call path has a function called so (Esc: all)");
         for (size_t i = 0; i < u->n_shown && first + i < n && row + i < end; i++) {
                 draw_row(c, m, u, row + i, first + i);
                 canvas_add_spot(c, row + i, 0, c->width, UI_KEY_ROW + (int)i);

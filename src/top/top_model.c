@@ -648,9 +648,9 @@ void model_add_sentence(const struct model *m, struct str *to) {
                 str_addf(to, "%s%s", m->sample_bytes ? "about " : "", unit_bytes(&live, held));
         if (m->sample_bytes && held)
                 str_addf(to, " (samples: ±%.0f %%)", m->live_error_bytes / (double)held * 100);
-        str_add(to, late);
         if (m->filter.n)
-                str_addf(to, " through '%s'", m->filter.bytes);
+                str_addf(to, " through '%s'%s", m->filter.bytes, late[0] ? "," : "");
+        str_add(to, late);
         if (!m->now.is_over && !is_silent(m))
                 add_state(m, to);
         str_add(to, ".");

@@ -349,6 +349,8 @@ def test_memory_that_is_not_blocks(t):
         lines = s.press("/seldom\r", r"Only through 'seldom'")
         assert "times a second" not in " ".join(lines[:3]), lines
         s.press("\x1b", r"often_called")
+        s.press("/nobody\r", r"\n no call path has a function called so \(Esc: all\)")
+        s.press("\x1b", r"often_called")
         s.press("M", r"▼MAPPED(.|\n)*64\.\d MiB [^\n]* grow_pool  mapper\.c")
         s.press("\r", r"CALLERS OF grow_pool(.|\n)*- grow_pool(.|\n)* main")
         s.press("M", r"▼LIVE(.|\n)*often_called")
