@@ -189,7 +189,7 @@ static bool put_block(void *ctx, const struct query_block *b) {
         json_object(j);
         answer_put_seconds(j, "time_s", b->time_ns);
         json_put_uint(j, "bytes", b->size_bytes);
-        show_put_time(j, "age_s", b->age_ns);
+        show_put_time(j, x->d->k->q, "age_s", b->age_ns);
         answer_put_bool(j, "live", b->is_live);
         json_put_string(j, "thread", b->thread < v->n_threads ? v->threads[b->thread].name : "");
         json_put_uint(j, "site", b->stack);

@@ -83,12 +83,10 @@ const char *unit_duration(struct unit_text *t, uint64_t ns) {
 /* ---- figures of a trace --------------------------------------------------------------------------- */
 
 static _Atomic unsigned weights = UNIT_BYTES;
-static _Atomic unsigned clock_of = UNIT_CLOCK_TIME;
 static _Thread_local unsigned asked = UNIT_N; /* UNIT_N: as the trace has them */
 
-void unit_set_weights(unsigned unit, enum unit_clock clock) {
+void unit_set_weights(unsigned unit) {
         weights = unit;
-        clock_of = clock;
         asked = UNIT_N;
 }
 
@@ -98,10 +96,6 @@ void unit_ask_weights(unsigned unit) {
 
 enum unit_weights unit_weights(void) {
         return (enum unit_weights)(asked < UNIT_N ? asked : weights);
-}
-
-bool unit_has_times(void) {
-        return clock_of == UNIT_CLOCK_TIME;
 }
 
 const char *unit_weight_name(void) {
@@ -141,19 +135,6 @@ const char *unit_weight_signed(struct unit_text *t, int64_t v) {
 
         unit_weight(&plain, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
         snprintf(t->s, sizeof(t->s), "%s%.38s", v < 0 ? "-" : "+", plain.s);
-        return t->s;
-}
-
-const char *unit_moment_name(void) {
-        return clock_of == UNIT_CLOCK_EVENTS ? "event" : "moment";
-}
-
-const char *unit_moment(struct unit_text *t, uint64_t ns) {
-        struct unit_text n;
-
-        if (unit_has_times())
-                return unit_duration(t, ns);
-        snprintf(t->s, sizeof(t->s), "%s %s", unit_moment_name(), unit_count(&n, ns / 1000000000u));
         return t->s;
 }
 

@@ -21,15 +21,9 @@ const char *unit_time(struct unit_text *t,
                       uint64_t ns); /* to the nanosecond, as options take it: "1250ms" */
 const char *unit_duration(struct unit_text *t, uint64_t ns); /* "1.25 s", "12 ms", "3 h 12 min" */
 
-/* What the figures of the trace at hand are, where they are not bytes, and whether its moments have times. Numbers as in enum
- * trace_unit. */
+/* What the figures of the trace at hand are, where they are not bytes. Numbers as in enum trace_unit. */
 enum unit_weights { UNIT_BYTES, UNIT_SAMPLES, UNIT_NS, UNIT_OTHER, UNIT_N };
-enum unit_clock {
-        UNIT_CLOCK_TIME,
-        UNIT_CLOCK_MOMENTS,
-        UNIT_CLOCK_EVENTS
-}; /* what is numbered, where there are no times */
-void unit_set_weights(unsigned unit, enum unit_clock clock);
+void unit_set_weights(unsigned unit);
 /* What this thread was asked about last: one recording has bytes and time, and a server tells both at once. */
 void unit_ask_weights(unsigned unit);
 enum unit_weights unit_weights(void);
@@ -38,10 +32,6 @@ const char *unit_weight_name(void); /* "bytes", "samples", "time", "units" */
 const char *unit_weight(struct unit_text *t, uint64_t v);
 const char *unit_weight_signed(struct unit_text *t, int64_t v);
 int unit_weight_width(void); /* of a column of them with a sign */
-const char *unit_moment(struct unit_text *t,
-                        uint64_t ns); /* as unit_duration, or "moment 3", "event 3" */
-const char *unit_moment_name(void);   /* "moment", "event" */
-bool unit_has_times(void);
 
 /* The nearest whole number; 0 and UINT64_MAX for what lies outside: figures of a damaged trace may. */
 static inline uint64_t unit_nearest(double v) {

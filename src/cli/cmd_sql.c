@@ -19,6 +19,7 @@
 #include "cli/sql_traces.h"
 #include "cli/sql_words.h"
 #include "cli/statement_file.h"
+#include "query/clock.h"
 #include "show/opened.h"
 #include "show/style.h"
 #include "sql/sql.h"
@@ -118,7 +119,7 @@ static void add_facts(const struct sql_options *o, struct str *to) {
                 query_add_process_name(q, process, to);
         if (to->n > begin && n_others)
                 str_addf(to, " and %zu more process%s", n_others, n_others == 1 ? "" : "es");
-        if (to->n > begin && unit_has_times())
+        if (to->n > begin && query_has_times(q))
                 str_addf(to, ", %s", unit_duration(&t, query_view(q)->end_ns));
         if (query_ask(q, &scope, &a, NULL) < 0)
                 return;

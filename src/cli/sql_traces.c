@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/sql_traces.h"
 
+#include "base/units.h"
+
 int sql_traces_open(struct sql_traces *t, const char *path, const char *other_path,
                     const struct request *request, struct err *reterr) {
         struct sql_options *o = &t->options;
@@ -18,6 +20,7 @@ int sql_traces_open(struct sql_traces *t, const char *path, const char *other_pa
                 if (r < 0)
                         return r;
                 o->other = (struct sql_trace){t->other.q, t->one.names, other_path};
+                unit_set_weights(query_view(t->one.q)->meta.unit); /* bytes() speaks of the first */
         }
         return query_choose_process(t->one.q, request->process, &o->process, reterr);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diff/diff_words.h"
+#include "query/clock.h"
 #include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
@@ -181,10 +182,10 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
         str_addf(to, "%s: ", side == NAME_OLD ? "OLD" : "NEW");
         style_add_clean(to, frame_base(x->source->path));
         if (x->resolved.is_at)
-                str_addf(to, " at %s", unit_moment(&a, x->to_ns));
+                str_addf(to, " at %s", query_moment_text(x->q, &a, x->to_ns));
         else if (side_is_windowed(x))
-                str_addf(to, " from %s to %s", unit_moment(&a, x->from_ns),
-                         unit_moment(&b, x->to_ns));
+                str_addf(to, " from %s to %s", query_moment_text(x->q, &a, x->from_ns),
+                         query_moment_text(x->q, &b, x->to_ns));
         str_add(to, " (");
         begin = to->n;
         if (side == NAME_NEW && is_same_command(d))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "name/stable.h"
+#include "query/clock.h"
 #include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
@@ -195,7 +196,7 @@ static void add_total(const struct diff *d, enum name_side side, struct str *to)
         case QUERY_END:
                 if (d->sides[side].to_ns < d->sides[side].v->end_ns)
                         str_addf(to, "holds %s at %s", t.s,
-                                 unit_moment(&when, d->sides[side].to_ns));
+                                 query_moment_text(d->sides[side].q, &when, d->sides[side].to_ns));
                 else if (d->sides[side].answer->totals.lacks_peak) /* of one moment */
                         str_addf(to, "holds %s", t.s);
                 else
@@ -214,7 +215,8 @@ static void add_total(const struct diff *d, enum name_side side, struct str *to)
         case QUERY_MAPPED:
                 str_addf(to, "maps %s itself", t.s);
                 if (d->sides[side].resolved.is_at)
-                        str_addf(to, " at %s", unit_moment(&when, d->sides[side].to_ns));
+                        str_addf(to, " at %s",
+                                 query_moment_text(d->sides[side].q, &when, d->sides[side].to_ns));
                 break;
         case QUERY_N_METRICS: break;
         }

@@ -7,6 +7,7 @@
 #include "export/export_job.h"
 #include "export/frame_table.h"
 #include "export/site_frame.h"
+#include "query/clock.h"
 #include "query/cursor.h"
 #include "show/show_json.h"
 
@@ -37,7 +38,7 @@ static void put_trace(const struct export_job *job, const struct query_answer *a
         json_put_uint(&j, "from_ns", a->scope.from_ns);
         json_put_uint(&j, "to_ns", to_ns);
         json_key(&j, "has_times");
-        json_bool(&j, unit_has_times());
+        json_bool(&j, query_has_times(job->q));
         json_put_uint(&j, "sites", a->n_sites);
         json_key(&j, "has_events");
         json_bool(&j, has_events(job));
@@ -128,7 +129,7 @@ static void put_event(const struct export_job *job, const struct query_event *ro
         if (e->op == TRACE_OTHER && !is_implicit)
                 return;
         begin_line(&j, job->out, "event");
-        if (unit_has_times()) {
+        if (query_has_times(job->q)) {
                 json_put_uint(&j, "time_ns", e->time_ns);
         } else { /* lines are in order */
                 json_key(&j, "time_ns");

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "flame/flame_write.h"
 #include "query/ages.h"
+#include "query/clock.h"
 #include "query/spent_time.h"
 
 enum kind { KIND_ROOT, KIND_FRAME, KIND_REST, KIND_PROCESS, KIND_LINE, KIND_NO_PATH };
@@ -93,14 +94,14 @@ static bool age_of(const struct graph_frame *f, double *ret) {
 }
 
 /* NULL: the ages are known, at least of some. */
-static const char *why_no_ages(const struct graph *g) {
+static const char *why_no_ages(const struct graph *g, const struct query *q) {
         double age_s;
 
         if (g->has_old)
                 return "A comparison shows what changed, not how old it is.";
         if (!query_metric_has_ages(g->metric))
                 return "Only what is alive has an age: measure by peak or end.";
-        if (!unit_has_times())
+        if (!query_has_times(q))
                 return "The recording has no times.";
         if (g->frames.items[0].is.value <= 0)
                 return "Nothing is alive then.";
@@ -110,8 +111,8 @@ static const char *why_no_ages(const struct graph *g) {
         return "Age unknown: the trace does not have the allocations it would take.";
 }
 
-static void put_ages(struct json *j, const struct graph *g) {
-        const char *why = why_no_ages(g);
+static void put_ages(struct json *j, const struct graph *g, const struct query *q) {
+        const char *why = why_no_ages(g, q);
 
         json_key(j, "age_s");
         if (why) {
@@ -243,6 +244,6 @@ void write_json(FILE *out, const struct picture *p, const struct view *v,
         put_column(&j, g, "site", column_site);
         put_colours(&j, g);
         if (with_ages)
-                put_ages(&j, g);
+                put_ages(&j, g, v->q);
         json_end(&j);
 }

@@ -597,14 +597,20 @@ static void test_end_of_time(void **state) {
                              .n = 1};
         struct unit_text whole, half;
         struct str picture = {0}, wanted = {0};
+        struct query *q = NULL;
 
         (void)state;
+        write_random(TRACE_PATH, 1);
+        assert_int_equal(query_open(TRACE_PATH, &q, NULL), 0);
+        t.q = q;
         timeline_draw(&picture, &t, 1200, 10, 0);
         str_addf(&wanted, ">%s</text>", unit_duration(&whole, UINT64_MAX));
         assert_non_null(strstr(str_text(&picture), str_text(&wanted)));
         str_clear(&wanted);
         str_addf(&wanted, ">%s</text>", unit_duration(&half, UINT64_MAX / 2));
         assert_non_null(strstr(str_text(&picture), str_text(&wanted)));
+        query_free(q);
+        unlink(TRACE_PATH);
         str_done(&picture);
         str_done(&wanted);
 }

@@ -2,6 +2,7 @@
 #include "flame/flame_timeline.h"
 
 #include "base/units.h"
+#include "query/clock.h"
 #include "query/rates.h"
 
 enum {
@@ -50,6 +51,8 @@ void timeline_ask(struct timeline *t, const struct view *v, size_t side) {
                                      .from_ns = v->scope.from_ns,
                                      .to_ns = MIN(v->scope.to_ns, v->v->end_ns)};
         t->time = scope.of_time;
+        if (side == 0)
+                t->q = v->q;
         if (c->end_ns == 0 || !(scope.of_time ? ask_time : ask_memory)(c, v, &scope))
                 return; /* of a damaged trace the frames are better than nothing */
         for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
@@ -113,7 +116,7 @@ static void add_heading(struct str *to, const struct timeline *t) {
                                                     : "Live memory over time: ");
         add_most(to, t, &t->curves[0]);
         if (!t->time)
-                str_addf(to, ", at %s", unit_moment(&at, t->curves[0].peak_ns));
+                str_addf(to, ", at %s", query_moment_text(t->q, &at, t->curves[0].peak_ns));
         if (t->n > 1) {
                 str_add(to, "; line: before, ");
                 add_most(to, t, &t->curves[1]);
@@ -143,8 +146,9 @@ double timeline_draw(struct str *to, const struct timeline *t, double width, dou
                  a.x + a.width);
         add_text(to, a.x, a.y + a.height + 14, "start", "0 s");
         add_text(to, a.x + a.width / 2, a.y + a.height + 14, "middle",
-                 unit_moment(&at, a.end_ns / 2));
-        add_text(to, a.x + a.width, a.y + a.height + 14, "end", unit_moment(&at, a.end_ns));
+                 query_moment_text(t->q, &at, a.end_ns / 2));
+        add_text(to, a.x + a.width, a.y + a.height + 14, "end",
+                 query_moment_text(t->q, &at, a.end_ns));
         str_done(&text);
         return y + TIMELINE_HEIGHT;
 }

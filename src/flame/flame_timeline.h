@@ -20,6 +20,7 @@ struct timeline_curve {
 };
 
 struct timeline {
+        const struct query *q;           /* of the newer: its clock tells the times */
         struct timeline_curve curves[2]; /* the newer trace first */
         size_t n;                        /* 0: there is nothing to see */
         enum query_time time;            /* whose curves they are; else of live memory */

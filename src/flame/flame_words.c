@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "query/clock.h"
 #include "query/spent_time.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
@@ -271,13 +272,16 @@ static void add_state(const struct view *v, const struct query_answer *a, struct
                 return;
         }
         switch (v->metric) {
-        case QUERY_PEAK: str_addf(to, " (%s) of ", unit_moment(&t, a->totals.peak_ns)); break;
+        case QUERY_PEAK:
+                str_addf(to, " (%s) of ", query_moment_text(v->q, &t, a->totals.peak_ns));
+                break;
         case QUERY_ALLOCATED:
         case QUERY_COUNT:
         case QUERY_TEMPORARY: str_add(to, " by "); break;
         case QUERY_MAPPED:
                 if (!v->scope.is_moment)
-                        str_addf(to, ", most at %s", unit_moment(&t, a->totals.peak_ns));
+                        str_addf(to, ", most at %s",
+                                 query_moment_text(v->q, &t, a->totals.peak_ns));
                 str_add(to, ": ");
                 break;
         case QUERY_END:
@@ -337,7 +341,7 @@ static void add_scope(const struct words_source *s, struct str *to) {
         const struct view *v = s->view;
         struct unit_text t;
 
-        if (unit_has_times() && v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
+        if (query_has_times(v->q) && v->scope.from_ns == 0 && v->scope.to_ns >= v->v->end_ns)
                 str_addf(to, "The %s, %s. ",
                          v->v->finished ? "whole recording" : "recording so far",
                          unit_duration(&t, v->v->end_ns));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "query/clock.h"
 
 struct query_filter *query_filter_new(void) {
         struct query_filter *f = calloc(1, sizeof(*f));
@@ -66,7 +67,8 @@ bool query_filter_has_sites(const struct query_filter *f) {
         return false;
 }
 
-int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr) {
+int query_filter_check(const struct query_filter *f, const struct query *q, struct err *reterr) {
+        uint64_t end_ns = query_view(q)->end_ns;
         const char *late = NULL;
 
         for (size_t i = 0; f && i < f->allocated.n; i++)
@@ -78,15 +80,16 @@ int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err
         for (size_t i = 0; f && i < f->freed_before_ns.n; i++)
                 if (f->freed_before_ns.items[i] > end_ns)
                         late = "freed-before";
-        return late ? err_about(reterr, late, query_refuse_late(end_ns, reterr)) : 0;
+        return late ? err_about(reterr, late, query_refuse_late(q, reterr)) : 0;
 }
 
-int query_refuse_late(uint64_t end_ns, struct err *reterr) {
+int query_refuse_late(const struct query *q, struct err *reterr) {
+        uint64_t end_ns = query_view(q)->end_ns;
         struct unit_text t;
 
-        if (!unit_has_times())
+        if (!query_has_times(q))
                 return err_set(reterr, -ERANGE, "the recording ends at %s: choose an earlier one",
-                               unit_moment(&t, end_ns));
+                               query_moment_text(q, &t, end_ns));
         return err_set(reterr, -ERANGE, "the recording is only %s long: choose an earlier time",
                        unit_duration(&t, end_ns));
 }

@@ -63,9 +63,7 @@ int query_open(const char *path, struct query **ret, struct err *reterr) {
                         "'%s': its program has not started: wait if it is being recorded, or record it again",
                         path);
         query_see_view(q);
-        unit_set_weights(q->view->meta.unit, !query_lacks_time(q)    ? UNIT_CLOCK_TIME
-                                             : query_lacks_events(q) ? UNIT_CLOCK_MOMENTS
-                                                                     : UNIT_CLOCK_EVENTS);
+        unit_set_weights(q->view->meta.unit);
         *ret = TAKE_PTR(q);
         return 0;
 }

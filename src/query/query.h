@@ -192,11 +192,11 @@ bool query_filter_is_by_age(const struct query_filter *f);
 /* Whether it asks how long blocks lived. */
 bool query_filter_has_ages(const struct query_filter *f);
 /* -ERANGE, and where the recording ends: of a time, or a number, behind that. */
-int query_refuse_late(uint64_t end_ns, struct err *reterr);
+int query_refuse_late(const struct query *q, struct err *reterr);
 /* Has numbers of call paths: they are one trace's. */
 bool query_filter_has_sites(const struct query_filter *f);
 /* Refuses moments behind the end of a recording: they are slips. Where a range ends may lie behind it. */
-int query_filter_check(const struct query_filter *f, uint64_t end_ns, struct err *reterr);
+int query_filter_check(const struct query_filter *f, const struct query *q, struct err *reterr);
 /* The conditions in words that "blocks with …" can begin: "function /^Cache::/, size 1K..1M"; valid
  * until the filter changes. "" when empty. */
 const char *query_filter_text(const struct query_filter *f);

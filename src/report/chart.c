@@ -15,6 +15,7 @@
 
 #include "base/macros.h"
 #include "base/units.h"
+#include "query/clock.h"
 
 enum {
         CHART_LABEL_WIDTH = 9, /* of the numbers at the left */
@@ -143,7 +144,7 @@ static void draw_peak(const struct style *s, const struct chart *c) {
         struct str text = {0};
 
         str_addf(&text, "peak %s at %s", unit_weight(&bytes, c->peak_bytes),
-                 unit_moment(&at, c->peak_ns));
+                 query_moment_text(c->q, &at, c->peak_ns));
         draw_sign(s, c, c->peak_ns, s->utf8 ? "▼" : "v", str_text(&text));
         str_done(&text);
 }
@@ -154,7 +155,7 @@ static void draw_mark(const struct style *s, const struct chart *c, const struct
 
         str_add(&clean, m->is_snapshot ? "@" : "");
         style_add_clean(&clean, m->text);
-        unit_moment(&at, m->time_ns);
+        query_moment_text(c->q, &at, m->time_ns);
         style_add_cut(s, &text, str_text(&clean), c->n_columns - 6 - str_width(at.s));
         str_addf(&text, " (%s)", at.s);
         draw_sign(s, c, m->time_ns, s->utf8 ? "▲" : "^", str_text(&text));
@@ -173,11 +174,12 @@ static void draw_marks(const struct style *s, const struct chart *c) {
 }
 
 /* A step of 1, 2 or 5 times a power of ten that gives up to `most` ticks. */
-static uint64_t tick_step_ns(uint64_t span_ns, size_t most) {
+static uint64_t tick_step_ns(const struct chart *c, uint64_t span_ns, size_t most) {
         static const uint64_t steps[] = {1, 2, 5};
-        uint64_t unit = unit_has_times() ? 1000 : 1000000000;
+        uint64_t unit = query_has_times(c->q) ? 1000 : 1000000000;
 
-        if (unit_has_times() && span_ns / MAX(most, 1u) > 20000000000u) { /* minutes and hours */
+        if (query_has_times(c->q) &&
+            span_ns / MAX(most, 1u) > 20000000000u) { /* minutes and hours */
                 static const uint64_t seconds[] = {30,   60,   120,   300,   600,  1800,
                                                    3600, 7200, 14400, 43200, 86400};
 
@@ -192,8 +194,8 @@ static uint64_t tick_step_ns(uint64_t span_ns, size_t most) {
 }
 
 /* Moments without times are numbered. */
-static void unit_tick(struct unit_text *t, uint64_t tick_ns) {
-        if (unit_has_times())
+static void tick_text(const struct chart *c, struct unit_text *t, uint64_t tick_ns) {
+        if (query_has_times(c->q))
                 unit_duration(t, tick_ns);
         else
                 unit_count(t, tick_ns / 1000000000u);
@@ -201,7 +203,7 @@ static void unit_tick(struct unit_text *t, uint64_t tick_ns) {
 
 static void draw_axis(const struct style *s, const struct chart *c) {
         uint64_t begin_ns = c->columns[0].begin_ns, end_ns = c->columns[c->n_columns - 1].end_ns;
-        uint64_t step_ns = tick_step_ns(end_ns - begin_ns, c->n_columns / 12);
+        uint64_t step_ns = tick_step_ns(c, end_ns - begin_ns, c->n_columns / 12);
         struct str line = {0}, labels = {0};
         size_t next = 0;
 
@@ -215,7 +217,7 @@ static void draw_axis(const struct style *s, const struct chart *c) {
                 if (!has_tick || i < next)
                         continue;
                 if (tick_ns)
-                        unit_tick(&t, tick_ns);
+                        tick_text(c, &t, tick_ns);
                 else
                         snprintf(t.s, sizeof(t.s), "0");
                 if (i + str_width(t.s) > c->n_columns)

@@ -12,6 +12,7 @@ struct chart_mark {
 };
 
 struct chart {
+        const struct query *q; /* whose clock tells the times */
         const struct query_column *columns;
         size_t n_columns;
         uint64_t peak_ns, peak_bytes; /* to be marked */

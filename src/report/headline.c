@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/clock.h"
 #include "query/resident_peak.h"
 #include "query/spent_time.h"
 #include "report/late_start.h"
@@ -96,8 +97,9 @@ static void add_run(const struct report *r, struct str *to) {
 static void add_window(const struct report *r, struct str *to) {
         struct unit_text a, b;
 
-        str_addf(to, "From %s to %s, ", r->scope.from_ns ? unit_moment(&a, r->scope.from_ns) : "0",
-                 unit_moment(&b, MIN(r->scope.to_ns, r->v->end_ns)));
+        str_addf(to, "From %s to %s, ",
+                 r->scope.from_ns ? query_moment_text(r->q, &a, r->scope.from_ns) : "0",
+                 query_moment_text(r->q, &b, MIN(r->scope.to_ns, r->v->end_ns)));
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
@@ -442,7 +444,7 @@ static void add_filtered(const struct report *r, struct str *to) {
                  unit_bytes(&b, all->peak_bytes));
         view_add_share(to, (int64_t)t->peak_bytes, all->peak_bytes);
         str_addf(to, " live at its peak, %s %s", t->lacks_time ? "at" : "after",
-                 unit_moment(&a, t->peak_ns));
+                 query_moment_text(r->q, &a, t->peak_ns));
         add_left(r, to);
         if (t->lacks_blocks)
                 return;
@@ -484,7 +486,7 @@ static void add_sums(const struct report *r, struct str *to) {
                 return;
         }
         str_addf(to, " peaked at %s at %s", unit_bytes(&a, t->peak_bytes),
-                 unit_moment(&b, t->peak_ns));
+                 query_moment_text(r->q, &b, t->peak_ns));
         str_addf(to, " of %s", unit_count(&a, n_moments));
         if (!t->lacks_events)
                 str_add(to, " (times are unknown)");

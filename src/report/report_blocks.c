@@ -2,6 +2,7 @@
 /* Single allocations in time order: text lines, or JSON (schema silt.blocks/1). */
 #include "base/json.h"
 #include "base/units.h"
+#include "query/clock.h"
 #include "report/gather.h"
 #include "show/show_json.h"
 #include "show/stack_text.h"
@@ -34,10 +35,10 @@ static bool has_thread(const struct listing *l) {
 }
 
 static void print_heading(const struct listing *l) {
-        if (unit_has_times())
+        if (query_has_times(l->q))
                 fprintf(l->out, "%s%12s  %9s  %10s  ", l->s.dim, "time in s", "size", "age");
         else
-                fprintf(l->out, "%s%12s  %9s   ", l->s.dim, unit_moment_name(), "size");
+                fprintf(l->out, "%s%12s  %9s   ", l->s.dim, query_moment_name(l->q), "size");
         if (query_sample_bytes(l->q))
                 fprintf(l->out, "%10s  ", "stands for");
         if (has_thread(l))
@@ -51,7 +52,7 @@ static bool print_block(void *ctx, const struct query_block *b) {
         struct str line = {0}, thread = {0};
         size_t begin;
 
-        if (unit_has_times())
+        if (query_has_times(l->q))
                 str_addf(&line, "%12.6f  %9s  %s%9s  ", (double)b->time_ns / 1e9,
                          unit_bytes(&size, b->size_bytes), b->is_live ? ">" : " ",
                          unit_duration(&age, b->age_ns));
@@ -85,13 +86,13 @@ static bool put_block(void *ctx, const struct query_block *b) {
         struct listing *l = ctx;
 
         json_object(&l->j);
-        show_put_time(&l->j, "at_s", b->time_ns);
-        if (!unit_has_times())
+        show_put_time(&l->j, l->q, "at_s", b->time_ns);
+        if (!query_has_times(l->q))
                 json_put_uint(&l->j, "event", b->time_ns / 1000000000);
         json_put_uint(&l->j, "bytes", b->size_bytes);
         if (query_sample_bytes(l->q))
                 json_put_uint(&l->j, "stands_for", b->n_blocks);
-        show_put_time(&l->j, "age_s", b->age_ns);
+        show_put_time(&l->j, l->q, "age_s", b->age_ns);
         json_key(&l->j, "live");
         json_bool(&l->j, b->is_live);
         json_put_uint(&l->j, "seq", b->seq);

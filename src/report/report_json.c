@@ -245,8 +245,8 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         json_put_string(&j, "schema", "silt.report/1");
         show_put_args(&j, "command", r->v->meta.args, r->v->meta.n_args);
         show_put_pid(&j, r->v, 0);
-        show_put_time(&j, "duration_s", r->v->end_ns);
-        show_put_time(&j, "run_time_s", headline_run_ns(r));
+        show_put_time(&j, r->q, "duration_s", r->v->end_ns);
+        show_put_time(&j, r->q, "run_time_s", headline_run_ns(r));
         json_put_string(&j, "unit", unit_weight_name());
         json_key(&j, "has_times");
         json_bool(&j, !r->whole.lacks_time);

@@ -2,6 +2,7 @@
 /* The report for people: the answer first, then what it rests on. */
 #include "base/units.h"
 #include "bill/bill_summary.h"
+#include "query/clock.h"
 #include "query/spent_time.h"
 #include "report/allocators.h"
 #include "report/chart.h"
@@ -54,8 +55,9 @@ static bool has_one_moment(const struct report *r) {
 static int print_timeline(const struct style *s, const struct report *r, struct err *reterr) {
         size_t n = chart_n_columns(s);
         _cleanup_free_ struct query_column *columns = calloc(n, sizeof(*columns));
-        struct chart chart = {columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes,
-                              chart_rows(s)};
+        struct chart chart = {
+                r->q,         columns, n, r->answer->totals.peak_ns, r->answer->totals.peak_bytes,
+                chart_rows(s)};
         int x;
 
         if (!columns)
@@ -71,7 +73,7 @@ static int print_timeline(const struct style *s, const struct report *r, struct 
                 return 0;
         marks_gather(r, &chart);
         if (r->whole.lacks_time)
-                style_heading(s, "Live bytes by %s", unit_moment_name());
+                style_heading(s, "Live bytes by %s", query_moment_name(r->q));
         else
                 style_heading(s, "Live bytes over time");
         chart_draw(s, &chart);
@@ -249,8 +251,8 @@ static void print_notes(const struct style *s, const struct report *r) {
 
                 view_add_missing(r->v, r->v->detail_from_ns, &text);
                 str_addf(&text, ": figures are for the nearest known window, %s to %s.",
-                         unit_moment(&b, r->scope.from_ns),
-                         unit_moment(&c, MIN(r->scope.to_ns, r->v->end_ns)));
+                         query_moment_text(r->q, &b, r->scope.from_ns),
+                         query_moment_text(r->q, &c, MIN(r->scope.to_ns, r->v->end_ns)));
                 print_note(s, str_text(&text));
                 str_clear(&text);
         }

@@ -46,8 +46,8 @@ static int find_time(const struct request_time *t, const char *key, struct query
         return 0;
 }
 
-static int check_end(const char *key, uint64_t end_ns, struct err *reterr) {
-        return err_about(reterr, key, query_refuse_late(end_ns, reterr));
+static int check_end(const char *key, const struct query *q, struct err *reterr) {
+        return err_about(reterr, key, query_refuse_late(q, reterr));
 }
 
 /* Whoever asks about one process by its name does not mean the time after it. */
@@ -100,9 +100,9 @@ static int resolve_window(const struct request *r, struct query *q, struct reque
                                  err_set(reterr, -ERANGE,
                                          "the window is empty: it must end later than 0"));
         if (x->scope.from_ns > 0 && x->scope.from_ns >= end_ns)
-                return check_end("from", end_ns, reterr);
+                return check_end("from", q, reterr);
         if (x->is_at && x->scope.to_ns > end_ns)
-                return check_end("at", end_ns, reterr);
+                return check_end("at", q, reterr);
         return check_life(r, q, x, reterr);
 }
 
@@ -117,7 +117,7 @@ static int resolve_filter(const struct request *r, struct query *q, struct reque
                         reterr, -ENOTSUP,
                         "this recording has no times: how long blocks lived is unknown: choose another filter");
         x->scope.filter = x->filter ? x->filter : r->filter;
-        return query_filter_check(x->scope.filter, query_view(q)->end_ns, reterr);
+        return query_filter_check(x->scope.filter, q, reterr);
 }
 
 /* What to choose instead of a metric that the recording does not know. */

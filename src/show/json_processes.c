@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/units.h"
+#include "query/clock.h"
 #include "show/show_json.h"
 
-void show_put_time(struct json *j, const char *key, uint64_t ns) {
-        if (unit_has_times()) {
+void show_put_time(struct json *j, const struct query *q, const char *key, uint64_t ns) {
+        if (query_has_times(q)) {
                 json_put_double(j, key, (double)ns / 1e9, 6);
         } else {
                 json_key(j, key);
@@ -42,9 +42,9 @@ void show_put_processes(struct json *j, const struct query *q, const struct quer
                 json_put_string(j, "exe", p->start.exe);
                 if (p->title)
                         json_put_string(j, "title", p->title);
-                show_put_time(j, "start_s", p->start.start_ns);
+                show_put_time(j, q, "start_s", p->start.start_ns);
                 if (p->has_end)
-                        show_put_time(j, "end_s", p->end.end_ns);
+                        show_put_time(j, q, "end_s", p->end.end_ns);
                 json_put_string(j, "ended", show_ended_name(p->end.ended));
                 if (p->has_end && p->end.status >= 0) {
                         json_key(j, "status");
@@ -69,7 +69,7 @@ void show_put_threads(struct json *j, const struct query *q, const struct query_
                 json_object(j);
                 json_put_uint(j, "tid", info->start.tid);
                 json_put_string(j, "name", info->name);
-                show_put_time(j, "start_s", info->start.start_ns);
+                show_put_time(j, q, "start_s", info->start.start_ns);
                 if (have_figures) {
                         json_put_uint(j, "allocations", t->n_allocs);
                         json_put_uint(j, "bytes_allocated", t->alloc_bytes);

@@ -16,7 +16,7 @@
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /* Seconds; null where the source knows no times: then they are numbers of moments or events (docs/ledger.md). */
-void show_put_time(struct json *j, const char *key, uint64_t ns);
+void show_put_time(struct json *j, const struct query *q, const char *key, uint64_t ns);
 
 /* ---- call paths ------------------------------------------------------------------------------ */
 

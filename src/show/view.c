@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "query/clock.h"
 #include "query/spent_time.h"
 #include "query/trace_origin.h"
 #include "show/estimate.h"
@@ -63,7 +64,7 @@ void view_add_state(const struct view *v, struct str *to) {
         case QUERY_PEAK: str_add(to, "live at the peak"); break;
         case QUERY_END:
                 if (v->scope.to_ns < v->v->end_ns)
-                        str_addf(to, "live at %s", unit_moment(&t, v->scope.to_ns));
+                        str_addf(to, "live at %s", query_moment_text(v->q, &t, v->scope.to_ns));
                 else
                         str_add(to, "still allocated at the end");
                 break;
@@ -76,7 +77,8 @@ void view_add_state(const struct view *v, struct str *to) {
         case QUERY_MAPPED:
                 str_add(to, "mapped by the program itself");
                 if (v->scope.is_moment)
-                        str_addf(to, " at %s", unit_moment(&t, MIN(v->scope.to_ns, v->v->end_ns)));
+                        str_addf(to, " at %s",
+                                 query_moment_text(v->q, &t, MIN(v->scope.to_ns, v->v->end_ns)));
                 break;
         case QUERY_N_METRICS: break;
         }
@@ -262,12 +264,12 @@ static void add_window(const struct view *v, struct str *to) {
         if (v->scope.from_ns >= v->scope.to_ns)
                 return; /* nothing of it is known: the first sentence said so */
         if (v->scope.from_ns > 0 && v->scope.to_ns < v->v->end_ns)
-                str_addf(to, "From %s to %s. ", unit_moment(&a, v->scope.from_ns),
-                         unit_moment(&b, v->scope.to_ns));
+                str_addf(to, "From %s to %s. ", query_moment_text(v->q, &a, v->scope.from_ns),
+                         query_moment_text(v->q, &b, v->scope.to_ns));
         else if (v->scope.from_ns > 0)
-                str_addf(to, "From %s on. ", unit_moment(&a, v->scope.from_ns));
+                str_addf(to, "From %s on. ", query_moment_text(v->q, &a, v->scope.from_ns));
         else if (v->scope.to_ns < v->v->end_ns)
-                str_addf(to, "Up to %s. ", unit_moment(&b, v->scope.to_ns));
+                str_addf(to, "Up to %s. ", query_moment_text(v->q, &b, v->scope.to_ns));
 }
 
 static void add_crowd(const struct view *v, struct str *to) {

@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "base/units.h"
+#include "query/clock.h"
 #include "query/used_allocator.h"
 #include "resident/block_room.h"
 #include "sql/aggregate.h"
@@ -43,8 +44,10 @@ static bool take_number(sqlite3_value *v, bool *ret_is_negative, uint64_t *ret) 
         return true;
 }
 
+/* NULL: a moment or a length of time, by the clock of the first trace. */
 static void result_number(sqlite3_context *to, sqlite3_value *v,
                           const char *(*text_of)(struct unit_text *, uint64_t)) {
+        const struct sql_space *space = sqlite3_user_data(to);
         struct unit_text t;
         char text[sizeof(t) + 2];
         bool is_negative;
@@ -52,7 +55,8 @@ static void result_number(sqlite3_context *to, sqlite3_value *v,
 
         if (!take_number(v, &is_negative, &n))
                 return;
-        snprintf(text, sizeof(text), "%s%s", is_negative ? "-" : "", text_of(&t, n));
+        snprintf(text, sizeof(text), "%s%s", is_negative ? "-" : "",
+                 text_of ? text_of(&t, n) : query_moment_text(space->trace.q, &t, n));
         sqlite3_result_text(to, text, -1, SQLITE_TRANSIENT);
 }
 
@@ -64,7 +68,7 @@ static void call_bytes(sqlite3_context *to, int n, sqlite3_value **v) {
 
 static void call_duration(sqlite3_context *to, int n, sqlite3_value **v) {
         (void)n;
-        result_number(to, v[0], unit_moment);
+        result_number(to, v[0], NULL);
 }
 
 static void call_count_text(sqlite3_context *to, int n, sqlite3_value **v) {

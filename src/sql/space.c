@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "finding/finding.h"
+#include "query/clock.h"
 #include "query/trace_origin.h"
 #include "request/request.h"
 #include "sql/path_text.h"
@@ -64,11 +65,13 @@ int space_check_window(const struct sql_space *s, uint64_t from_ns, uint64_t to_
 
         if (to_ns < from_ns)
                 return err_set(reterr, -EINVAL, "the window ends at %s, before it begins at %s",
-                               unit_moment(&a, to_ns), unit_moment(&b, from_ns));
+                               query_moment_text(s->trace.q, &a, to_ns),
+                               query_moment_text(s->trace.q, &b, from_ns));
         if (from_ns > s->view->end_ns)
                 return err_set(reterr, -EINVAL,
                                "%s lies behind the end of the recording, which is at %s",
-                               unit_moment(&a, from_ns), unit_moment(&b, s->view->end_ns));
+                               query_moment_text(s->trace.q, &a, from_ns),
+                               query_moment_text(s->trace.q, &b, s->view->end_ns));
         return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
+#include "query/clock.h"
 #include "task/tasks_write.h"
 
 static const char *keep(struct task_brief *b, struct str *text) {
@@ -53,11 +54,11 @@ static void add_row(struct task_brief *b, const struct tasks *t, const struct ta
         str_done(&text);
 }
 
-static void take(struct task_brief *b, const struct tasks *t) {
+static void take(struct task_brief *b, const struct query *q, const struct tasks *t) {
         struct unit_text at;
         struct str text = {0};
 
-        str_addf(&text, "At %s: ", unit_moment(&at, b->at_ns));
+        str_addf(&text, "At %s: ", query_moment_text(q, &at, b->at_ns));
         tasks_add_sentence(t, true, &text);
         b->sentence = keep(b, &text);
         str_done(&text);
@@ -68,12 +69,12 @@ static void take(struct task_brief *b, const struct tasks *t) {
                 add_row(b, t, &t->list.groups.items[i]);
 }
 
-static void say_none(struct task_brief *b) {
+static void say_none(struct task_brief *b, const struct query *q) {
         struct unit_text at;
         struct str text = {0};
 
         str_addf(&text, "At %s: silt found no tasks of a runtime that it knows%s",
-                 unit_moment(&at, b->at_ns),
+                 query_moment_text(q, &at, b->at_ns),
                  b->is_nameless ? ": some functions that might tell have no names." : ".");
         b->sentence = keep(b, &text);
         str_done(&text);
@@ -104,7 +105,7 @@ void task_brief_read(struct task_brief *b, struct query *q, const struct frame_n
                 r = tasks_are_in(q, graph, &b->is_nameless, &why);
         if (r == 0) {
                 b->is_known = query_graph(q, graph)->has_heads;
-                say_none(b);
+                say_none(b, q);
                 return;
         }
         tasks_init(&t, &options, q, names->names);
@@ -112,7 +113,7 @@ void task_brief_read(struct task_brief *b, struct query *q, const struct frame_n
                 r = tasks_gather(&t, q, graph, &why);
         b->is_known = r >= 0;
         if (b->is_known)
-                take(b, &t);
+                take(b, q, &t);
         else
                 say_unreadable(b, why.text);
         tasks_done(&t);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "query/clock.h"
 #include "top/bars.h"
 #include "top/tasks_draw.h"
 
@@ -66,7 +67,8 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
                 col = put_figure(c, row, col, INK_RSS, model_resident_label(m),
                                  unit_bytes(&t, now->rss_bytes));
         if (!model_has_rates(m)) {
-                col = put_figure(c, row, col, INK_PLAIN, "at", unit_moment(&t, now->time_ns));
+                col = put_figure(c, row, col, INK_PLAIN, "at",
+                                 query_moment_text(m->q, &t, now->time_ns));
                 put_figure(c, row, col, INK_PLAIN, "peak",
                            has_peak ? unit_bytes(&t, now->peak_bytes) : "unknown");
                 return row + 1;

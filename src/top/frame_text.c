@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "query/clock.h"
 #include "show/style.h"
 
 enum { N_ROWS = 10, MAX_NAME_CELLS = 60, TASK_INDENT = 36 };
@@ -12,7 +13,8 @@ static void write_head(FILE *out, const struct model *m) {
         const struct follower_now *now = &m->now;
         struct unit_text time, live, peak, rss, rate, allocs;
 
-        fprintf(out, "at %s: heap %s (peak %s)  %s %s", unit_moment(&time, now->time_ns),
+        fprintf(out, "at %s: heap %s (peak %s)  %s %s",
+                query_moment_text(m->q, &time, now->time_ns),
                 model_totals(m)->lacks_live ? "unknown" : unit_bytes(&live, now->live_bytes),
                 model_totals(m)->lacks_peak ? "unknown" : unit_bytes(&peak, now->peak_bytes),
                 model_resident_label(m),

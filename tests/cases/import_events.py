@@ -11,6 +11,7 @@ import subprocess
 
 from harness.answer import parse
 from harness.cases import skip
+from harness.served import Served
 
 UNITS = {"B": 1, "K": 1000, "M": 10**6, "G": 10**9}
 SQL = ("create table a(x,y); with recursive c(n) as (select 1 union all select n+1 from c where n<2000) insert into a select n, hex(randomblob(20)) from c;"
@@ -176,6 +177,25 @@ def test_without_times_only_the_order_is_told(t):
     timed = "".join(f"{100 + i}.5 {line}\n" for i, line in enumerate(calls.splitlines()))
     got, _ = t.silt.report(write(t.path("timed.lt"), timed.encode()))
     assert got["has_times"] and got["duration_s"] > 600 and got["lifetimes"], got["duration_s"]
+
+
+def test_each_trace_is_told_by_its_own_clock(t):
+    """Of two traces that are open together one has times: whichever came last, each is told as if it were alone."""
+    calls = [f"x->malloc({i + 1}) = {0x1000 + i * 4096:#x}" for i in range(40)]
+    plain = write(t.path("plain.lt"), "".join(f"{line}\n" for line in calls).encode())
+    timed = write(t.path("timed.lt"), "".join(f"12:00:{i:02}.5 {line}\n" for i, line in enumerate(calls)).encode())
+    asked = "SELECT duration(max(time_ns)) FROM allocations"
+    for of, other, last in ((timed, plain, "39 s"), (plain, timed, "event 40")):
+        s = Served(t, [t.silt.path, "view", other, of, "--no-browser"])
+        alone, _ = t.silt.report(of)
+        got = s.ask("report")
+        for key in ("has_times", "duration_s", "run_time_s", "headline"):
+            assert got[key] == alone[key], (of, key, got[key], alone[key])
+        block = s.ask("report?blocks")["blocks"][0]
+        assert block == parse(t.silt.command("report", "--blocks", "--json", of).stdout)["blocks"][0], block
+        s.end()
+        r = t.silt.command("sql", of, "--other", other, "--csv", asked)
+        assert r.text.splitlines()[1] == last, r.text
 
 
 def test_mtrace(t):
