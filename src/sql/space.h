@@ -40,6 +40,8 @@ struct sql_space {
 
 /* For whatever takes long and is not a query: whether the statement that runs was stopped, or is beyond a limit. */
 bool sql_must_stop(struct sql *s);
+/* That a plan was refused since an argument of a table has no value in it: where SQLite finds no other, that is why. */
+void sql_note_argument(struct sql *s, const char *argument, const char *table);
 /* Between the two silt does what it does for other commands, too, whatever the statement is: the memory that it takes is not the statement's. */
 void sql_begin_own_work(struct sql *s);
 void sql_end_own_work(struct sql *s);

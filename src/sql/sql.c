@@ -35,6 +35,7 @@ struct sql {
         uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
         atomic_bool is_interrupted;
         bool is_planning, is_late, is_large;
+        const char *argument, *argument_of; /* sql_note_argument; NULL: none */
         /* what silt itself has, beside SQLite: looked at now and then */
         uint64_t begun_bytes, looked_ns;
         uint64_t own_work_bytes; /* what it had when it began to work for itself */
@@ -215,9 +216,15 @@ struct sql *sql_free(struct sql *s) {
 static void begin_limits(struct sql *s) {
         guard_forget();
         s->is_late = s->is_large = false;
+        s->argument = NULL;
         s->looked_ns = clock_now_ns();
         s->deadline_ns = s->max_time_ns ? s->looked_ns + s->max_time_ns : 0;
         s->begun_bytes = own_bytes();
+}
+
+void sql_note_argument(struct sql *s, const char *argument, const char *table) {
+        s->argument = argument;
+        s->argument_of = table;
 }
 
 /* As a sentence of silt's, not of SQLite's. */
@@ -234,6 +241,10 @@ static int sql_fail(struct sql *s, int code, struct err *reterr) {
                 code = SQLITE_INTERRUPT;
         else if (s->is_large)
                 code = SQLITE_NOMEM;
+        if (s->is_planning && s->argument &&
+            strcmp(sqlite3_errmsg(s->db), "no query solution") == 0)
+                return err_set(reterr, -EINVAL, SQL_ARGUMENT_REFUSAL, s->argument, s->argument_of,
+                               s->argument_of);
         switch (code) {
         case SQLITE_INTERRUPT: return err_set(reterr, -ECANCELED, "the statement was stopped");
         case SQLITE_NOMEM:

@@ -260,8 +260,20 @@ static char *argument_refusal(const struct sql_vtab *v, const sqlite3_index_info
                     ? !is_given(info, i, x->iColumn)
                     : !is_comparison(x->op) && x->op != SQLITE_INDEX_CONSTRAINT_ISNOTNULL)
                 return NULL;
-        return sqlite3_mprintf("%s is an argument of %s: give it once, as %s(…) or with =", c->name,
-                               v->table->name, v->table->name);
+        return sqlite3_mprintf(SQL_ARGUMENT_REFUSAL, c->name, v->table->name, v->table->name);
+}
+
+/* What is left of an argument without an equality that SQLite hands over (in OR, NOT, an expression) is compared with nothing. NULL: none. */
+static const struct sql_column *argument_without_value(const struct sql_vtab *v,
+                                                       const sqlite3_index_info *info) {
+        for (size_t i = 0; i < v->table->n_columns; i++) {
+                const struct sql_column *c = &v->table->columns[i];
+
+                if (c->use & SQL_IS_ARGUMENT && !(c->use & SQL_IS_TOLD) && info->colUsed >> i & 1 &&
+                    !is_given(info, info->nConstraint, (int)i))
+                        return c;
+        }
+        return NULL;
 }
 
 static int vtab_refuse(sqlite3_vtab *vtab, char *why) {
@@ -274,6 +286,7 @@ static int vtab_refuse(sqlite3_vtab *vtab, char *why) {
 
 static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
         const struct sql_vtab *v = (const struct sql_vtab *)vtab;
+        const struct sql_column *without = argument_without_value(v, info);
         double n_rows = v->table->n_rows ? fmax(v->table->n_rows(v->space), 1) : 100;
         double n_read = n_rows, n_left = n_rows;
         struct stretch stretch = {0};
@@ -292,6 +305,10 @@ static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
         }
         if (lacks_argument(v, info))
                 return SQLITE_CONSTRAINT;
+        if (without) { /* of a part of an OR: then SQLite plans without parts */
+                sql_note_argument(v->space->sql, without->name, v->table->name);
+                return SQLITE_CONSTRAINT;
+        }
         str_addf(&plan, "%llx", (unsigned long long)info->colUsed);
         for (int i = 0; i < info->nConstraint; i++) {
                 const struct sqlite3_index_constraint *x = &info->aConstraint[i];
@@ -461,11 +478,67 @@ static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret) {
         return SQLITE_OK;
 }
 
+/* Its place among the arguments of its table. */
+static size_t argument_idx(const struct sql_table *t, int column) {
+        size_t n = 0;
+
+        for (int i = 0; i < column; i++)
+                n += !!(t->columns[i].use & SQL_IS_ARGUMENT);
+        return n;
+}
+
+static void forget_arguments(struct sql_cursor *c) {
+        for (size_t i = 0; i < SQL_MAX_ARGUMENTS; i++) {
+                sqlite3_value_free(c->arguments[i]);
+                c->arguments[i] = NULL;
+        }
+        c->rowid_offset = 0;
+}
+
+/* Rows of other arguments are other rows, also where SQLite joins the parts of an OR and drops a row whose rowid it has seen: their rowids
+ * begin elsewhere, far apart, and keep their order. */
+static uint64_t offset_of(size_t idx, sqlite3_value *value) {
+        int type = sqlite3_value_type(value);
+        bool is_whole = type == SQLITE_INTEGER ||
+                        (type == SQLITE_FLOAT &&
+                         sqlite3_value_double(value) == (double)sqlite3_value_int64(value));
+        uint64_t hash = 0x9e3779b97f4a7c15u * (idx + 1);
+        const uint8_t *bytes = is_whole ? NULL : sqlite3_value_blob(value);
+
+        for (int i = 0; bytes && i < sqlite3_value_bytes(value); i++)
+                hash = (hash ^ bytes[i]) * 0x100000001b3u;
+        if (is_whole)
+                hash ^= (uint64_t)sqlite3_value_int64(value);
+        hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
+        hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
+        return hash ^ hash >> 31;
+}
+
+/* What else is said of an argument is compared with it as it was given, a number as a number. */
+static int keep_arguments(struct sql_cursor *c, const struct sql_ask *ask) {
+        forget_arguments(c);
+        for (size_t i = 0; i < c->table->n_columns; i++) {
+                size_t idx = argument_idx(c->table, (int)i);
+
+                if (!ask->arguments[i])
+                        continue;
+                c->arguments[idx] = sqlite3_value_dup(ask->arguments[i]);
+                if (!c->arguments[idx])
+                        return SQLITE_NOMEM;
+                c->rowid_offset += offset_of(idx, ask->arguments[i]);
+                if (!is_text(&c->table->columns[i]))
+                        sqlite3_value_numeric_type(c->arguments[idx]);
+        }
+        c->rowid_offset &= INT64_MAX / 2;
+        return SQLITE_OK;
+}
+
 static int cursor_close(sqlite3_vtab_cursor *base) {
         struct sql_cursor *c = (struct sql_cursor *)base;
 
         if (c->table->end)
                 c->table->end(c);
+        forget_arguments(c);
         sqlite3_free(c);
         return SQLITE_OK;
 }
@@ -484,6 +557,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int idx, const char *plan, i
         why = ask_read(&ask, (const struct sql_vtab *)base->pVtab, plan, argc, argv);
         if (why)
                 return vtab_refuse(base->pVtab, why);
+        if (keep_arguments(c, &ask) != SQLITE_OK)
+                return SQLITE_NOMEM;
         c->is_eof = false;
         c->rowid = 0;
         if (c->table->is_of_memory && query_is_of_time(c->space->trace.q))
@@ -516,13 +591,17 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int col
 
         unsigned use = c->table->columns[column].use;
 
-        if (!(use & SQL_IS_ARGUMENT) || use & SQL_IS_TOLD) /* else NULL */
+        if (!(use & SQL_IS_ARGUMENT) || use & SQL_IS_TOLD)
                 c->table->column(c, to, column);
+        else if (c->arguments[argument_idx(c->table, column)])
+                sqlite3_result_value(to, c->arguments[argument_idx(c->table, column)]);
         return SQLITE_OK;
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret) {
-        *ret = ((const struct sql_cursor *)base)->rowid;
+        const struct sql_cursor *c = (const struct sql_cursor *)base;
+
+        *ret = (sqlite3_int64)((uint64_t)c->rowid + c->rowid_offset);
         return SQLITE_OK;
 }
 

@@ -22,7 +22,7 @@
 enum { SQL_MAX_COLUMNS = 40, SQL_MAX_ARGUMENTS = 4 };
 
 enum sql_use {
-        SQL_IS_ARGUMENT = 1u << 0, /* hidden: live(at). Left out it is NULL */
+        SQL_IS_ARGUMENT = 1u << 0, /* hidden: live(at) */
         SQL_IS_EQUAL = 1u << 1,    /* column = x spares rows; of texts as they are, byte by byte */
         SQL_IS_RANGE = 1u << 2,    /* so does column < x and the like; = too */
         SQL_IS_KEY = 1u << 3,      /* at most one row has a value; implies SQL_IS_EQUAL */
@@ -85,6 +85,9 @@ struct sql_cursor {
         struct sql_space *space;
         int64_t rowid;
         bool is_eof;
+        /* table.c's alone: what was given, in the order of the columns, and what it adds to rowids */
+        sqlite3_value *arguments[SQL_MAX_ARGUMENTS];
+        uint64_t rowid_offset;
 };
 
 struct sql_table {
@@ -105,6 +108,9 @@ struct sql_table {
         void (*column)(struct sql_cursor *c, sqlite3_context *to, int column);
         void (*end)(struct sql_cursor *c); /* frees what begin made; NULL: nothing */
 };
+
+/* The name of an argument, and twice that of its table. */
+#define SQL_ARGUMENT_REFUSAL "%s is an argument of %s: give it once, as %s(…) or with ="
 
 /* All of them, ended by NULL. */
 extern const struct sql_table *const sql_all_tables[];

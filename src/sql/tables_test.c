@@ -322,7 +322,26 @@ static void expect_refusal(struct setting *s, const char *statement, const char 
                 fail_msg("%s\nis\n%s\nwithout\n%s", statement, str_text(&s->text), words);
 }
 
+/* Both moments, which share blocks. */
+#define TWO_MOMENTS(rest)                                                                          \
+        "SELECT count(*), sum(bytes) FROM (SELECT * FROM live(1000000) UNION ALL SELECT * FROM live(2000000)) WHERE " rest
+
 static void test_arguments(void **state) {
+        static const char *const parts[][2] = {
+                {"SELECT count(*), sum(bytes) FROM live WHERE at = 1000000 OR at = 2000000",
+                 TWO_MOMENTS("1")},
+                {"SELECT count(*), sum(bytes) FROM live WHERE (at = 1000000 OR at = 2000000) AND id >= 0",
+                 TWO_MOMENTS("1")},
+                {"SELECT count(*), sum(bytes) FROM live WHERE (at = 1000000 AND bytes > 50) OR (at = 2000000 AND bytes > 50)",
+                 TWO_MOMENTS("bytes > 50")},
+                {"SELECT count(*), sum(bytes) FROM live WHERE (at = 1e6 AND bytes > 50) OR (at = 1000000 AND bytes > 20)",
+                 "SELECT count(*), sum(bytes) FROM live(1000000) WHERE bytes > 20"},
+                {"SELECT count(*) FROM live(1000000) WHERE id = 3 OR bytes > 50 OR stack = 2",
+                 "SELECT sum(id = 3 OR bytes > 50 OR stack = 2) FROM live(1000000)"},
+                {"SELECT count(*) FROM live WHERE at = 1000000 AND at + 1 > 1000000",
+                 "SELECT count(*) FROM live(1000000)"},
+                {"SELECT DISTINCT at FROM live(1000000)", "SELECT 1000000"},
+        };
         static const char *const statements[] = {
                 "SELECT count(*) FROM live WHERE at > 5",
                 "SELECT count(*) FROM live(5) WHERE at = 6",
@@ -330,6 +349,12 @@ static void test_arguments(void **state) {
                 "SELECT count(*) FROM live WHERE at <> 5",
                 "SELECT count(*) FROM window WHERE \"to\" IS NOT NULL",
                 "SELECT count(*) FROM timeline(5, 0) WHERE columns < 9",
+                "SELECT count(*) FROM live WHERE NOT (at <> 1000000)",
+                "SELECT count(*) FROM live WHERE at + 0 = 1000000",
+                "SELECT count(*) FROM live WHERE at LIKE '1%'",
+                "SELECT count(*) FROM live WHERE at = 1000000 OR bytes > 0",
+                "SELECT max(at) FROM live",
+                "SELECT count(*) FROM timeline WHERE columns * 2 = 10",
         };
         struct setting s = {0};
 
@@ -338,6 +363,8 @@ static void test_arguments(void **state) {
         open_trace(&s);
         for (size_t i = 0; i < ARRAY_SIZE(statements); i++)
                 expect_refusal(&s, statements[i], ": give it once, as ");
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                expect_same(&s, parts[i][0], parts[i][1]);
         close_trace(&s);
 }
 
