@@ -2,6 +2,7 @@
 -- at = @peak: the moment
 -- within = 1s: freed within this time after it
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): when blocks were freed
 -- says: Most of it was allocated in {function}: {freed_bytes} in {blocks|block}, freed within {:within} after {:at}.
 -- says nothing: No block that is live at {:at} was freed within {:within} after it.
 SELECT s.name AS function, sum(l.bytes) AS freed_bytes, sum(l.blocks) AS blocks, min(l.first_ns) - at(:at) AS first_after_ns,

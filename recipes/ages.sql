@@ -1,4 +1,5 @@
 -- How long do blocks live?
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): how long blocks lived
 -- says: The most common lifetimes are {_shortest_ns} to {_longest_ns}: {_most|block}, {_pct} % of those that were freed.
 -- says nothing: No block was freed.
 WITH classes AS MATERIALIZED (

@@ -1,6 +1,7 @@
 -- In which second was the program busiest allocating, and with what?
 -- stretch = 1s (1ns..): how long a stretch of time is
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): when blocks were allocated
 -- says: {function} made {allocations|allocation} of {_all} in the busiest stretch of {:stretch}, which begins at {_from_ns}.
 -- says nothing: Nothing was allocated.
 WITH busiest AS MATERIALIZED (

@@ -3,6 +3,8 @@
 -- age = 10s: and older than this
 -- at = @peak: the moment
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): how old blocks are
+-- needs threads.allocations: which thread allocates
 -- says: {thread} allocated most of them in {function}: {blocks|block}, {held_bytes}.
 -- says nothing: No block larger than {:over} that is live at {:at} is older than {:age}.
 SELECT ifnull(nullif(t.name, ''), 'thread ' || t.tid) AS thread, s.name AS function, sum(l.blocks) AS blocks, sum(l.bytes) AS held_bytes,

@@ -2,6 +2,7 @@
 -- over = 64K: blocks larger than this
 -- within = 100ms: that lived at most this long
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): how long blocks lived
 -- says: {function} allocates most of them: {blocks|block}, {allocated_bytes}, of which half live {half_ns} or less.
 -- says nothing: No block larger than {:over} was freed within {:within}.
 WITH names AS MATERIALIZED (SELECT stack, name FROM sites)

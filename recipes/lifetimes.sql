@@ -1,5 +1,6 @@
 -- How long do the blocks of each function live?
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): how long blocks lived
 -- says: Of the blocks that were freed, most are of {function}: half of these lived {half_ns} or less, and 99 % {most_ns} or less.
 -- says nothing: No block was freed.
 WITH names AS MATERIALIZED (SELECT stack, name FROM sites)

@@ -11,7 +11,7 @@ changes AS MATERIALIZED (
   FROM stretches AS s, window(s.begin_ns, s.end_ns) AS w
   WHERE s.end_ns > s.begin_ns
   GROUP BY s.begin_ns, s.name)
-SELECT name AS "from", next AS "to", took AS took_ns, grown AS grown_bytes, blocks AS grown_blocks, n AS allocations,
+SELECT name AS "from", next AS "to", iif((SELECT value FROM trace WHERE key = 'has_times'), took, NULL) AS took_ns, grown AS grown_bytes, blocks AS grown_blocks, n AS allocations,
        bytes AS allocated_bytes, first_value(name) OVER first AS _from, first_value(next) OVER first AS _to,
        first_value(grown) OVER first AS _grown_bytes, first_value(n) OVER first AS _allocations
 FROM changes

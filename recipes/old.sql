@@ -2,6 +2,7 @@
 -- age = 1m: blocks at least this old
 -- at = @end: the moment
 -- top = 10 (1..): show so many
+-- needs (SELECT value FROM trace WHERE key = 'has_times'): how old blocks are
 -- says: {function} holds most: {held_bytes} in {blocks|block} older than {:age}, the oldest {oldest_ns}.
 -- says nothing: No block that is live at {:at} is older than {:age}.
 SELECT s.name AS function, sum(l.bytes) AS held_bytes, sum(l.blocks) AS blocks, max(l.oldest_ns) AS oldest_ns

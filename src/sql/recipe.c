@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "base/visible.h"
+#include "query/clock.h"
 
 /* Everything that a recipe points to. */
 struct recipe_held {
@@ -464,7 +465,31 @@ static void add_real(struct str *to, double real) {
                 str_addf(to, "%.6g", real);
 }
 
-void recipe_add_value(struct str *to, const char *column, struct sql_value v) {
+/* Words that columns end with whose values are moments. */
+static bool is_moment(const char *column) {
+        static const char *const ends[] = {"at_ns",   "begin_ns", "end_ns",   "freed_ns",
+                                           "from_ns", "peak_ns",  "start_ns", "time_ns"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+                if (strcmp(column, ends[i]) == 0 ||
+                    (ends_with(column, ends[i]) &&
+                     column[strlen(column) - strlen(ends[i]) - 1] == '_'))
+                        return true;
+        return false;
+}
+
+/* Without times moments are numbered, and nobody knows how long something took. */
+static void add_time(struct str *to, const struct query *q, const char *column, uint64_t ns) {
+        struct unit_text t;
+
+        if (query_has_times(q) || is_moment(column))
+                str_add(to, query_moment_text(q, &t, ns));
+        else
+                str_add(to, "?");
+}
+
+void recipe_add_value(struct str *to, const struct query *q, const char *column,
+                      struct sql_value v) {
         struct unit_text t;
 
         switch (v.kind) {
@@ -474,7 +499,7 @@ void recipe_add_value(struct str *to, const char *column, struct sql_value v) {
                         str_add(to, v.integer < 0 ? unit_weight_signed(&t, v.integer)
                                                   : unit_weight(&t, (uint64_t)v.integer));
                 else if (ends_with(column, "_ns") && v.integer >= 0)
-                        str_add(to, unit_duration(&t, (uint64_t)v.integer));
+                        add_time(to, q, column, (uint64_t)v.integer);
                 else if (is_number_of_something(column))
                         str_addf(to, "%lld", (long long)v.integer);
                 else
@@ -524,7 +549,8 @@ static int add_named(const struct recipe *r, const struct sql_rows *rows, bool h
         for (size_t i = 0; has_row && i < sql_n_columns(rows); i++)
                 if (strlen(sql_column_name(rows, i)) == n &&
                     memcmp(sql_column_name(rows, i), name, n) == 0) {
-                        recipe_add_value(to, sql_column_name(rows, i), sql_value(rows, i));
+                        recipe_add_value(to, sql_query(rows), sql_column_name(rows, i),
+                                         sql_value(rows, i));
                         if (bar)
                                 add_noun(to, bar + 1, n_all - n - 1, sql_value(rows, i));
                         return 0;

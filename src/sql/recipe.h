@@ -99,7 +99,8 @@ int recipe_says(const struct recipe *r, const struct sql_rows *rows, bool has_ro
                 struct err *reterr);
 
 /* A value as people read it: sizes of columns whose names end in _bytes, durations of those in _ns, and counts. */
-void recipe_add_value(struct str *to, const char *column, struct sql_value v);
+void recipe_add_value(struct str *to, const struct query *q, const char *column,
+                      struct sql_value v);
 
 /* The name of a column above such values: without its unit, and with blanks for underscores. */
 void recipe_add_heading(struct str *to, const char *column);

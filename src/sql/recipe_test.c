@@ -255,11 +255,12 @@ static void test_values_and_headings(void **state) {
                 {"x", {.kind = SQL_BLOB, .text = "ab", .n_bytes = 2}, "2 bytes", "x"},
         };
 
-        (void)state;
+        struct engine *e = *state;
+
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct str t = {0}, heading = {0};
 
-                recipe_add_value(&t, cases[i].column, cases[i].v);
+                recipe_add_value(&t, e->q, cases[i].column, cases[i].v);
                 assert_string_equal(str_text(&t), cases[i].shown);
                 recipe_add_heading(&heading, cases[i].column);
                 assert_string_equal(str_text(&heading), cases[i].heading);
@@ -320,7 +321,8 @@ int main(void) {
                                                 close_engine),
                 cmocka_unit_test_setup_teardown(test_needs, open_engine, close_engine),
                 cmocka_unit_test(test_written_out),
-                cmocka_unit_test(test_values_and_headings),
+                cmocka_unit_test_setup_teardown(test_values_and_headings, open_engine,
+                                                close_engine),
                 cmocka_unit_test(test_folders),
         };
 

@@ -349,6 +349,10 @@ size_t sql_n_columns(const struct sql_rows *rows) {
         return (size_t)sqlite3_column_count(rows->statement);
 }
 
+const struct query *sql_query(const struct sql_rows *rows) {
+        return rows->sql->main.trace.q;
+}
+
 const char *sql_column_name(const struct sql_rows *rows, size_t column) {
         const char *name = sqlite3_column_name(rows->statement, (int)column);
 

@@ -74,6 +74,7 @@ const char *sql_parameter(const struct sql_rows *rows, size_t i);
 
 size_t sql_n_columns(const struct sql_rows *rows);
 const char *sql_column_name(const struct sql_rows *rows, size_t column);
+const struct query *sql_query(const struct sql_rows *rows); /* of the first trace */
 
 /* Where the values of a column are from, if it is a column of a table and nothing was made of it. False: it is not known. */
 struct sql_origin {

@@ -91,10 +91,11 @@ static void add_blob(struct str *to, const struct sql_value *v) {
 /* ---- table ------------------------------------------------------------------------------------- */
 
 /* As people read it. */
-static void grid_recipe_value(struct grid *g, const char *column, const struct sql_value *v) {
+static void grid_recipe_value(struct grid *g, const struct query *q, const char *column,
+                              const struct sql_value *v) {
         struct str text = {0};
 
-        recipe_add_value(&text, column, *v);
+        recipe_add_value(&text, q, column, *v);
         grid_number(g, str_text(&text));
         str_done(&text);
 }
@@ -172,7 +173,8 @@ static int print_table(struct sql *s, struct sql_rows *rows, const struct sql_pr
                         if (p->recipe && v.kind == SQL_NULL)
                                 grid_null(&g, "-");
                         else if (p->recipe && (v.kind == SQL_INTEGER || v.kind == SQL_REAL))
-                                grid_recipe_value(&g, sql_column_name(rows, i), &v);
+                                grid_recipe_value(&g, sql_query(rows), sql_column_name(rows, i),
+                                                  &v);
                         else
                                 grid_value(&g, &v);
                 }

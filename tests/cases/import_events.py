@@ -179,6 +179,23 @@ def test_without_times_only_the_order_is_told(t):
     assert got["has_times"] and got["duration_s"] > 600 and got["lifetimes"], got["duration_s"]
 
 
+def test_questions_about_time_are_refused_where_there_is_none(t):
+    """Recipes of ages and stretches of time say that they are unknown, neither a number nor 'none'; moments are numbers of events."""
+    calls = "".join(f"x->malloc({70000 + i}) = {0x1000 + i * 4096:#x}\n" + (f"x->free({0x1000 + i * 4096:#x}) = <void>\n" if i % 3 else "") for i in range(100))
+    log = write(t.path("no.lt"), calls.encode())
+    for recipe in ("ages", "lifetimes", "large-short", "large-old", "old", "after-peak", "busiest"):
+        r = t.silt.command("ask", log, recipe)
+        assert r.code == 2 and "does not tell" in r.errors and r.errors.count("\n") == 1 and not r.text, (recipe, r.text, r.errors)
+    r = t.silt.command("ask", log, "biggest")
+    n = calls.count("\n", 0, calls.index("malloc(70099)")) + 1
+    assert f"at event {n}.\n" in r.text, r.text
+    assert not re.search(r"\d (s|ms|us|ns|min|h)\b", r.text), r.text
+    r = t.silt.command("ask", log, "marks", "--csv")
+    assert r.text.splitlines()[1].split(",")[:3] == ["(start)", "(end)", ""], r.text
+    r = t.silt.command("ask", log, "marks")
+    assert r.code == 0 and not re.search(r"\d (s|ms|us|ns|min|h)\b", r.text), r.text
+
+
 def test_each_trace_is_told_by_its_own_clock(t):
     """Of two traces that are open together one has times: whichever came last, each is told as if it were alone."""
     calls = [f"x->malloc({i + 1}) = {0x1000 + i * 4096:#x}" for i in range(40)]
