@@ -8,6 +8,7 @@
 #include "base/kernel_id.h"
 #include "finding/wait_call.h"
 #include "query/spent_time.h"
+#include "query/trace_origin.h"
 #include "resident/resident_bytes.h"
 #include "task/thread_spawns.h"
 #include "trace/reader.h"
@@ -41,7 +42,7 @@ struct listing {
         struct map by_thread; /* of the view → number + 1 */
         struct map by_tid;    /* the latest of that number */
         struct map groups;    /* hash of what makes one → number */
-        uint32_t pid;
+        uint32_t first_tid;
 };
 
 /* ---- what is known of each ----------------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static void list_threads(struct listing *x) {
         for (uint32_t i = 0; i < x->v->n_threads; i++) {
                 const struct trace_thread *t = &x->v->threads[i].start;
 
-                if (t->process != x->l->process || t->tid == x->pid)
+                if (t->process != x->l->process || t->tid == x->first_tid)
                         continue;
                 vec_push(&x->threads,
                          (struct one_thread){.tid = t->tid,
@@ -125,7 +126,7 @@ static void add_bill(struct listing *x) {
                 struct one_thread *t;
                 uint64_t at;
 
-                if (a->kind != RESIDENT_STACK || !a->tid || a->tid == x->pid)
+                if (a->kind != RESIDENT_STACK || !a->tid || a->tid == x->first_tid)
                         continue;
                 if (!map_get(&x->by_tid, a->tid, &at)) {
                         vec_push(&x->threads,
@@ -386,10 +387,10 @@ void thread_list_make(struct thread_list *l, struct query *q, const struct frame
         struct err unsaid = {0};
 
         *l = (struct thread_list){.process = process == QUERY_ALL ? with_most(v) : process};
-        if (l->process >= v->n_processes)
-                return;
+        if (l->process >= v->n_processes || !origin_knows_threads(v) || !v->n_threads)
+                return; /* the one thread of other tools' files stands for all */
         p = &v->processes[l->process];
-        x.pid = p->start.pid;
+        x.first_tid = origin_knows_pids(&v->meta) ? p->start.pid : v->threads[0].start.tid;
         l->at_ns = p->has_end ? p->end.end_ns : v->end_ns;
         if (p->has_end && l->at_ns > WOKEN_NS)
                 l->at_ns -= WOKEN_NS;

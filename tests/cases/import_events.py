@@ -180,7 +180,7 @@ def test_without_times_only_the_order_is_told(t):
 
 
 def test_questions_about_time_are_refused_where_there_is_none(t):
-    """Recipes of ages and stretches of time say that they are unknown, neither a number nor 'none'; moments are numbers of events."""
+    """Recipes of ages and stretches of time say that they are unknown, neither a number nor 'none'; moments are numbers of events; nobody spawned threads."""
     calls = "".join(f"x->malloc({70000 + i}) = {0x1000 + i * 4096:#x}\n" + (f"x->free({0x1000 + i * 4096:#x}) = <void>\n" if i % 3 else "") for i in range(100))
     log = write(t.path("no.lt"), calls.encode())
     for recipe in ("ages", "lifetimes", "large-short", "large-old", "old", "after-peak", "busiest"):
@@ -194,6 +194,9 @@ def test_questions_about_time_are_refused_where_there_is_none(t):
     assert r.text.splitlines()[1].split(",")[:3] == ["(start)", "(end)", ""], r.text
     r = t.silt.command("ask", log, "marks")
     assert r.code == 0 and not re.search(r"\d (s|ms|us|ns|min|h)\b", r.text), r.text
+    for path in (log, write(t.path("no.log"), b"= Start\n@ ./x:[0x1206] + 0x1000 0x10\n")):
+        r = t.silt.command("tasks", path)
+        assert r.code == 2 and "thread" not in r.text + r.errors and r.errors.count("\n") == 1, (r.text, r.errors)
 
 
 def test_each_trace_is_told_by_its_own_clock(t):
