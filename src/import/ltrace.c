@@ -309,7 +309,8 @@ static int finish_call(struct ltrace *l, struct ltrace_thread *t, const struct c
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
-static const char unfinished[] = "<unfinished ...>", resumed[] = " resumed>";
+static const char unfinished[] = "<unfinished ...>", resumed[] = " resumed>",
+                  no_return[] = "<no return ...>";
 
 /* "<... malloc resumed> ) = 0x38e0e2a0" */
 static int take_resumed(struct ltrace *l, struct ltrace_thread *t, const char *rest) {
@@ -350,7 +351,24 @@ static bool allocates_inside(const char *call) {
         return false;
 }
 
-/* Options decide for the whole log whether lines have times: the first line tells. */
+/* Whether ltrace wrote it: it writes where the program writes its errors, unless it is told otherwise. Names may have blanks (-C). */
+static bool is_of_ltrace(const char *rest) {
+        const char *open = strchr(rest, '(');
+
+        return strncmp(rest, "<... ", 5) == 0 || strncmp(rest, "--- SIG", 7) == 0 ||
+               strncmp(rest, "+++ exited", 10) == 0 || strncmp(rest, "+++ killed", 10) == 0 ||
+               (open &&
+                (strstr(open, " = ") || strstr(open, unfinished) || strstr(open, no_return)));
+}
+
+/* A line that is surely none of the program's: one of a call that is known, or without a call. */
+static bool tells_options(const char *rest) {
+        struct call c;
+
+        return strchr("<-+", rest[0]) || take_call(&rest, &c);
+}
+
+/* Options decide for the whole log whether lines have times: the first that tells them. */
 static int begin(struct ltrace *l, const struct line_head *h) {
         if (l->is_begun)
                 return 0;
@@ -369,7 +387,11 @@ static int take_line(struct ltrace *l, const char *line) {
         int r;
 
         take_head(line, &h);
-        if (!*h.rest)
+        if (!is_of_ltrace(h.rest))
+                return 0;
+        l->has_aligned |= strncmp(h.rest, "posix_memalign", 14) == 0;
+        l->has_inside |= allocates_inside(h.rest);
+        if (!l->is_begun && !tells_options(h.rest))
                 return 0;
         r = begin(l, &h);
         if (r < 0)
@@ -381,8 +403,6 @@ static int take_line(struct ltrace *l, const char *line) {
         if (strncmp(h.rest, "<... ", 5) == 0)
                 return take_resumed(l, t, h.rest);
         at = h.rest;
-        l->has_aligned |= strncmp(at, "posix_memalign", 14) == 0;
-        l->has_inside |= allocates_inside(at);
         if (!take_call(&at, &c))
                 return 0;
         r = stack_of(l, &h, &c.stack);

@@ -199,6 +199,20 @@ def test_questions_about_time_are_refused_where_there_is_none(t):
         assert r.code == 2 and "thread" not in r.text + r.errors and r.errors.count("\n") == 1, (r.text, r.errors)
 
 
+def test_what_a_program_writes_between_is_none_of_ltraces(t):
+    """ltrace writes to standard error, as programs do: only its own lines decide on times, move time and name threads."""
+    calls = "".join(f"12:00:{i:02}.000100 malloc({i}) = {0x1000 + i * 4096:#x}\n" for i in range(1, 11))
+    clean, why = t.silt.report(write(t.path("clean.lt"), calls.encode()))
+    lines = calls.splitlines(keepends=True)
+    own = "Server starting\n--- ready (8 workers) ---\nlimit(7) = none\n", "5000.5 requests a second\n4711 threads\n13:00:00 <info> (5)\n"
+    mixed, why = t.silt.report(write(t.path("mixed.lt"), (own[0] + lines[0] + own[1] + "".join(lines[1:])).encode()))
+    assert mixed and mixed["has_times"] and mixed["duration_s"] == clean["duration_s"] and 9 <= clean["duration_s"] < 9.1, (mixed and mixed["duration_s"], clean["duration_s"], why)
+    assert mixed["totals"] == clean["totals"], (mixed["totals"], clean["totals"])
+    assert "has no times" not in t.silt.command("report", t.path("mixed.lt")).text
+    untimed = "12:00:01 the program's own line\n" + re.sub(r"(?m)^\S+ ", "", calls)
+    assert not t.silt.report(write(t.path("untimed.lt"), untimed.encode()))[0]["has_times"]
+
+
 def test_each_trace_is_told_by_its_own_clock(t):
     """Of two traces that are open together one has times: whichever came last, each is told as if it were alone."""
     calls = [f"x->malloc({i + 1}) = {0x1000 + i * 4096:#x}" for i in range(40)]
