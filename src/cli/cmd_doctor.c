@@ -43,25 +43,32 @@ enum { FINDING_CELLS = 17 }; /* of what stands before its words */
 __attribute__((format(printf, 4, 5))) static void say(struct doctor *d, enum finding finding,
                                                       const char *what, const char *fmt, ...) {
         static const char *const words[] = {"ok", "note", "stop"};
+        _cleanup_free_ char *said = NULL; /* with names of a file's */
+        struct str clean = {0};
         va_list ap;
 
         d->n_notes += finding == FINDING_NOTE;
         d->n_stops += finding == FINDING_STOP;
         if (d->quiet && finding != FINDING_STOP)
                 return;
-        fprintf(d->lines, "%-5s %-10s ", words[finding], what);
         va_start(ap, fmt);
-        vfprintf(d->lines, fmt, ap);
+        if (vasprintf(&said, fmt, ap) < 0)
+                abort();
         va_end(ap);
-        fputc('\n', d->lines);
+        style_add_clean(&clean, said);
+        fprintf(d->lines, "%-5s %-10s %s\n", words[finding], what, str_text(&clean));
+        str_done(&clean);
 }
 
 /* The sentence that comes first. */
 static void tell_verdict(const struct doctor *d) {
-        const char *subject = d->subject ? d->subject : "programs on this machine";
+        _cleanup_(str_done) struct str clean = {0};
+        const char *subject;
 
         if (d->quiet || d->trouble)
                 return;
+        style_add_clean(&clean, d->subject ? d->subject : "programs on this machine");
+        subject = str_text(&clean);
         if (d->process)
                 printf("Process %s runs a program that silt %s record", subject,
                        d->refused ? "cannot" : "can");

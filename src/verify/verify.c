@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "verify/verify_state.h"
 
 enum { VERIFY_MAX_LINES = 20 };
@@ -310,13 +311,17 @@ static void verify_done(struct verify *v) {
 }
 
 static void verify_conclude(struct verify *v, const char *path) {
+        struct str shown = {0};
+
         if (v->n_problems > VERIFY_MAX_LINES)
                 fprintf(v->out, "… and %llu more\n",
                         (unsigned long long)(v->n_problems - VERIFY_MAX_LINES));
-        fprintf(v->out, "%s: %llu chunk%s, %llu slice%s, %llu event%s: ", path,
+        visible_add(&shown, path);
+        fprintf(v->out, "%s: %llu chunk%s, %llu slice%s, %llu event%s: ", str_text(&shown),
                 (unsigned long long)v->n_chunks, unit_s(v->n_chunks),
                 (unsigned long long)v->n_slices, unit_s(v->n_slices),
                 (unsigned long long)v->n_events, unit_s(v->n_events));
+        str_done(&shown);
         if (v->n_problems)
                 fprintf(v->out, "%llu problem%s", (unsigned long long)v->n_problems,
                         v->n_problems == 1 ? "" : "s");

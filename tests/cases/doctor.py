@@ -67,6 +67,17 @@ def build_id(path):
     return re.search(r"Build ID: ([0-9a-f]+)", run(["readelf", "-n", path]).text).group(1)
 
 
+def test_hostile_names(t):
+    """Names of files do not steer the terminal."""
+    path = build(t, "a\x1b[31mb", PLAIN)
+    r = t.silt.command("doctor", path)
+    assert r.code == 0 and r"a\x1b[31mb" in r.text.splitlines()[0] and "\x1b" not in r.text + r.errors, r.text
+    trace = path + ".silt"
+    assert t.silt.record(trace, [path], ["-f"]).code == 0
+    r = t.silt.command("verify", trace)
+    assert r.code == 0 and r"a\x1b[31mb.silt: " in r.text and "\x1b" not in r.text, r.text
+
+
 def test_jemalloc_inside(t):
     program = build(t, "je", PLAIN, archive("libjemalloc.a"), *JEMALLOC_NEEDS)
     said = lines(t, 0, program)
