@@ -23,10 +23,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "..", "docs", "formats.md")
 BEGIN, END = "<!-- formats: begin (written by bench/formats.py --write-docs) -->\n", "<!-- formats: end -->\n"
-SUMS = ("callgrind", "csv", "folded", "jeprof", "pprof", "speedscope", "perfetto", "massif", "dhat")
+SUMS = ("callgrind", "csv", "folded", "gperftools", "jeprof", "pprof", "speedscope", "perfetto", "massif", "dhat")
 EVENTS = ("heaptrack", "sqlite", "perf-script", "firefox", "json")
 LARGE = ("perf-script", "firefox", "json", "sqlite")
-READ = ("dhat", "folded", "heaptrack", "jeprof", "massif", "perf-script", "pprof")
+READ = ("dhat", "folded", "gperftools", "heaptrack", "jeprof", "massif", "perf-script", "pprof")
 
 
 def measure(argv):
