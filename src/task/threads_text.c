@@ -60,6 +60,9 @@ void threads_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
         str_addf(to, ", %s alive.", unit_count(&alive, l->n_alive));
         if (l->n_alive && !l->has_ticks)
                 str_add(to, " Where they wait is unknown: record with --cpu.");
+        if (l->n_unspawned == l->n && !query_view(t->names.q)->n_events)
+                str_add(to,
+                        " Where they were spawned is unknown: the memory that is requested for a thread tells it, in a recording of allocations from the start on ('silt run --cpu').");
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------- */

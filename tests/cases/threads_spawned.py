@@ -73,6 +73,7 @@ def test_of_a_process(t):
         threads = answer["threads"]
         assert threads["threads"] == threads["alive"] == N_POOL + 1 and threads["unknown_spawns"] == N_POOL + 1, threads
         assert pool["spawned"] is None and "stack" not in pool, pool
+        assert "spawned is unknown" in threads["sentence"] and "'silt run --cpu'" in threads["sentence"], threads["sentence"]
         sleeper = next(g for g in threads["groups"] if g["names"][0]["name"] == "sleeper")
         assert sleeper["waits"][0]["in"] == "pause", sleeper
     finally:
@@ -101,6 +102,7 @@ def test_of_a_recording(t):
     assert threads["threads"] == N_POOL + N_SHORT + 1 and threads["unknown_spawns"] == N_SHORT, threads
     assert sum(g["threads"] for g in threads["groups"]) == threads["threads"], threads
     assert answer["graph"] is None and answer["tasks"] == 0, answer
+    assert "spawned is unknown" not in threads["sentence"], threads["sentence"]
     r = t.silt.command("tasks", trace)
     assert r.code == 0 and " threads " in r.text and "called by wait_for_work" in " ".join(r.text.split()), r.text
 
