@@ -2,10 +2,11 @@
 #include "record/second_look.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/system_clock.h"
@@ -15,15 +16,18 @@ enum {
         MAX_LOOK_BYTES = 1024, /* schedulers are small, and of tasks the first words tell */
 };
 
-static void wait_until(uint64_t at_ns) {
+/* False: the process has ended by then, and nothing of it can be read. */
+static bool lives_until(pid_t pid, uint64_t at_ns) {
+        struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
         uint64_t now_ns = clock_now_ns();
-        struct timespec t;
+        int n = 0;
 
-        if (now_ns >= at_ns)
-                return;
-        t = (struct timespec){.tv_sec = (time_t)((at_ns - now_ns) / 1000000000),
-                              .tv_nsec = (long)((at_ns - now_ns) % 1000000000)};
-        nanosleep(&t, NULL);
+        if (ended.fd < 0)
+                return false;
+        for (; n == 0 && now_ns < at_ns; now_ns = clock_now_ns())
+                n = poll(&ended, 1, (int)((at_ns - now_ns) / 1000000) + 1);
+        close(ended.fd);
+        return n == 0;
 }
 
 static bool *find_candidates(const struct heap_graph *h) {
@@ -56,8 +60,7 @@ void second_look_take(struct heap_graph *h, int copy_mem_fd, pid_t living, uint6
         snprintf(path, sizeof(path), "/proc/%d/mem", (int)living);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         h->still = malloc(MAX(h->graph.n_blocks, 1u) * sizeof(h->still[0]));
-        if (fd >= 0 && is_candidate && h->still) {
-                wait_until(copied_ns + LOOK_AFTER_NS);
+        if (fd >= 0 && is_candidate && h->still && lives_until(living, copied_ns + LOOK_AFTER_NS)) {
                 h->still_ns = clock_now_ns() - copied_ns;
                 for (uint32_t i = 0; i < h->graph.n_blocks; i++)
                         if (is_candidate[i] && is_same(&h->graph.blocks[i], copy_mem_fd, fd))
