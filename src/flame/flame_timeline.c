@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "query/clock.h"
-#include "query/rates.h"
+#include "query/spent_time.h"
 
 enum {
         MAX_EVENTS = 4000000, /* read for a recording of few slices */
@@ -13,15 +13,13 @@ enum {
 /* How many threads ran, or waited, in the mean of each column. */
 static bool ask_time(struct timeline_curve *c, const struct view *v,
                      const struct query_scope *scope) {
-        struct query_rate columns[TIMELINE_COLUMNS];
-        double column_ns = (double)c->end_ns / TIMELINE_COLUMNS;
+        double ns[TIMELINE_COLUMNS], column_ns = (double)c->end_ns / TIMELINE_COLUMNS;
         struct err ignored = {0};
-        bool is_known;
 
-        if (query_rates(v->q, scope, TIMELINE_COLUMNS, columns, &is_known, &ignored) < 0)
+        if (query_time_columns(v->q, scope, TIMELINE_COLUMNS, ns, &ignored) < 0)
                 return false;
         for (size_t i = 0; i < TIMELINE_COLUMNS; i++)
-                c->heights[i] = unit_nearest(columns[i].bytes / column_ns * THOUSANDTHS);
+                c->heights[i] = unit_nearest(ns[i] / column_ns * THOUSANDTHS);
         return true;
 }
 

@@ -5,17 +5,6 @@
 #include "query/pick.h"
 #include "query/query_internal.h"
 #include "query/rates.h"
-#include "query/spent_time.h"
-
-/* Stretches of a thread without a tick, the last of them: later ticks that weigh more than the time since the one before stand for them. */
-enum { RATE_GAPS = 8 };
-struct thread_gaps {
-        uint64_t told_ns;
-        unsigned n;
-        struct {
-                uint64_t begin_ns, end_ns;
-        } gaps[RATE_GAPS];
-};
 
 struct rating {
         struct query *q;
@@ -27,7 +16,6 @@ struct rating {
         bool by_events;         /* slices that lie in several columns are counted */
         uint64_t n_events_left; /* that may be read for it */
         bool is_exact;
-        VEC(struct thread_gaps) threads;
 };
 
 static uint64_t column_begin_ns(const struct rating *r, size_t i) {
@@ -138,68 +126,6 @@ static int add_sites(struct rating *r, size_t slice_idx, struct err *reterr) {
         return x;
 }
 
-static void add_stretch(struct rating *r, uint64_t begin_ns, uint64_t end_ns) {
-        begin_ns = MAX(begin_ns, r->from_ns);
-        for (size_t i = begin_ns < end_ns ? column_at(r, begin_ns) : r->n_columns;
-             i < r->n_columns && column_begin_ns(r, i) < end_ns; i++) {
-                uint64_t a_ns = MAX(column_begin_ns(r, i), begin_ns);
-                uint64_t b_ns =
-                        i + 1 < r->n_columns ? MIN(column_begin_ns(r, i + 1), end_ns) : end_ns;
-
-                r->columns[i].bytes += (double)(b_ns - MIN(a_ns, b_ns));
-        }
-}
-
-static struct thread_gaps *gaps_of(struct rating *r, uint32_t thread) {
-        while (r->threads.n <= thread)
-                vec_push(&r->threads, (struct thread_gaps){.told_ns = UINT64_MAX});
-        return &r->threads.items[thread];
-}
-
-/* Told where it ends. What it weighs more than the time since the thread's tick before was in the gaps before that. */
-static uint64_t add_to_gaps(struct rating *r, struct thread_gaps *t, uint64_t ns) {
-        while (ns && t->n) {
-                uint64_t begin_ns = t->gaps[t->n - 1].begin_ns, end_ns = t->gaps[t->n - 1].end_ns;
-                uint64_t part_ns = MIN(ns, end_ns - begin_ns);
-
-                add_stretch(r, end_ns - part_ns, end_ns);
-                ns -= part_ns;
-                t->gaps[t->n - 1].end_ns = end_ns - part_ns;
-                t->n -= t->gaps[t->n - 1].end_ns == begin_ns;
-        }
-        return ns;
-}
-
-static void add_gap(struct thread_gaps *t, uint64_t begin_ns, uint64_t end_ns) {
-        if (t->n == RATE_GAPS)
-                memmove(t->gaps, t->gaps + 1, (--t->n) * sizeof(t->gaps[0]));
-        t->gaps[t->n].begin_ns = begin_ns;
-        t->gaps[t->n++].end_ns = end_ns;
-}
-
-static bool add_tick(void *ctx, const struct trace_tick *tick) {
-        struct rating *r = ctx;
-        uint64_t end_ns = MAX(tick->time_ns, r->from_ns), since_ns, own_ns, left_ns;
-        size_t last = column_at(r, end_ns);
-        struct thread_gaps *t;
-
-        r->columns[last].n_allocs += tick->n_samples;
-        if (tick->n_samples > 1 || tick->thread >= r->q->view->n_threads) {
-                r->columns[last].bytes += (double)tick->weight_ns; /* nobody knows when they were */
-                return true;
-        }
-        t = gaps_of(r, tick->thread);
-        since_ns = t->told_ns == UINT64_MAX ? r->from_ns : MIN(t->told_ns, end_ns);
-        own_ns = MIN(tick->weight_ns, end_ns - since_ns);
-        add_stretch(r, end_ns - own_ns, end_ns);
-        left_ns = add_to_gaps(r, t, tick->weight_ns - own_ns);
-        r->columns[last].bytes += (double)left_ns;
-        if (since_ns < end_ns - own_ns)
-                add_gap(t, since_ns, end_ns - own_ns);
-        t->told_ns = end_ns;
-        return true;
-}
-
 static struct rating rating_of(struct query *q, const struct query_scope *scope, size_t n_columns,
                                struct query_rate *ret) {
         memset(ret, 0, n_columns * sizeof(ret[0]));
@@ -234,12 +160,6 @@ int query_rates(struct query *q, const struct query_scope *scope, size_t n_colum
 
         if (x < 0)
                 return x;
-        *ret_is_known = true;
-        if (scope->of_time) {
-                x = n_columns ? query_each_tick(q, scope, add_tick, &r, reterr) : 0;
-                vec_free(&r.threads);
-                return x;
-        }
         *ret_is_known = !query_filter_needs_events(scope->filter);
         return *ret_is_known ? add_slices(&r, reterr) : query_end(q, reterr);
 }

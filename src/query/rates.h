@@ -4,7 +4,7 @@
 
 #include "query/query.h"
 
-/* What was allocated (of_time: the time that passed so) in columns of equal width over the window. A slice is taken for even: a column shorter than it has its share. */
+/* What was allocated in columns of equal width over the window. A slice is taken for even: a column shorter than it has its share. */
 struct query_rate {
         double n_allocs, bytes;
 };

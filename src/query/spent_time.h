@@ -4,9 +4,9 @@
  *   scope.of_time = QUERY_CPU_TIME;
  *   query_ask(q, &scope, &answer, &err);      // figures: alloc_bytes are nanoseconds, n_allocs samples
  *
- * Totals, figures, groups, trees and rates of such a scope are of time; sort them by QUERY_CPU or QUERY_BLOCKED. Nothing is folded
+ * Totals, figures, groups and trees of such a scope are of time; sort them by QUERY_CPU or QUERY_BLOCKED. Nothing is folded
  * away on their call paths: the innermost frame is where the time went. A column of a history (query_history) has the time that
- * passed in it, in live_bytes; query_timeline is of memory all the same, query_rates tells time by column. */
+ * passed in it, in live_bytes; query_timeline and query_rates are of memory all the same, query_time_columns tells time by column. */
 #pragma once
 
 #include "query/query.h"
@@ -29,7 +29,7 @@ bool query_is_blank(const struct query *q);
 bool query_is_same_module(const struct query *q, const char *a, const char *b);
 
 /* Calls fn for each tick of the scope (of_time QUERY_NO_TIME: in any state) until it returns false. In the order of their times but for
- * a fraction of a second. Of a span without times that the window cuts, each has its share. */
+ * a fraction of a second, or what timers were late for. Of a span without times that the window cuts, each has its share. */
 typedef bool (*query_tick_fn)(void *ctx, const struct trace_tick *tick);
 int query_each_tick(struct query *q, const struct query_scope *scope, query_tick_fn fn, void *ctx,
                     struct err *reterr);

@@ -313,12 +313,12 @@ struct time_sites {
 
 /* Looks at CPUs come at even distances: a sum of n of them has an error of about √n. Waits are measured from end to end. */
 void time_add(struct query_figures *f, const struct trace_tick *tick, enum query_time time) {
-        double each_ns = (double)tick->weight_ns / MAX(tick->n_samples, 1u);
+        double n = MAX(tick->n_samples, 1u), each_ns = (double)tick->weight_ns / n;
 
         f->n_allocs += tick->n_samples;
         f->alloc_bytes += tick->weight_ns;
         if (time != QUERY_BLOCKED_TIME)
-                f->var[QUERY_CPU] += each_ns * each_ns * tick->n_samples;
+                f->var[QUERY_CPU] += each_ns * each_ns * n;
 }
 
 static void totals_add(struct query_totals *t, const struct trace_tick *tick) {

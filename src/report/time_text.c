@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "query/rates.h"
 #include "query/spent_time.h"
 #include "report/headline.h"
 #include "show/show_json.h"
@@ -445,27 +444,24 @@ static int print_course(const struct style *s, const struct report *r, struct er
         static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
         struct query_scope scope = r->cpu.answer->scope;
         size_t n = MIN(s->width - MIN(s->width - 20, 4u), (size_t)TIME_MAX_CELLS);
-        _cleanup_free_ struct query_rate *rates = calloc(n, sizeof(*rates));
+        _cleanup_free_ double *ns = calloc(n, sizeof(*ns));
         uint64_t end_ns = MIN(scope.to_ns, r->v->end_ns);
         double width_ns = (double)(end_ns - MIN(end_ns, scope.from_ns)) / (double)n, most = 0;
         struct str line = {0};
-        bool is_known;
         int x;
 
-        if (!rates)
+        if (!ns)
                 abort();
         if (!s->utf8 || width_ns < 1)
                 return 0;
-        x = query_rates(r->q, &scope, n, rates, &is_known, reterr);
+        x = query_time_columns(r->q, &scope, n, ns, reterr);
         if (x < 0)
                 return x;
         for (size_t i = 0; i < n; i++)
-                most = MAX(most, rates[i].bytes);
+                most = MAX(most, ns[i]);
         for (size_t i = 0; i < n && most > 0; i++)
                 str_add(&line,
-                        bars[rates[i].bytes > 0
-                                     ? MAX(MIN(unit_nearest(8 * rates[i].bytes / most), 8u), 1u)
-                                     : 0]);
+                        bars[ns[i] > 0 ? MAX(MIN(unit_nearest(8 * ns[i] / most), 8u), 1u) : 0]);
         if (line.n) {
                 style_heading(s, "CPUs busy over time, at most %.2f", most / width_ns);
                 fprintf(s->out, "  %s%s%s\n", s->live, str_text(&line), s->plain);

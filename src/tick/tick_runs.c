@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tick/tick_runs.h"
 
+#include <string.h>
+
 /* What late timers did not sample goes with the samples that follow, so much of it with each. */
 enum { LATE_SHARE = 8 };
+/* So long a thread may run at least without a sample. */
+enum { MIN_GAP_NS = 1000000 };
 
 static uint64_t beyond(uint64_t a, uint64_t b) {
         return a > b ? a - b : 0;
@@ -14,6 +18,30 @@ static uint64_t ran_until(const struct tick_run *r, uint64_t time_ns) {
 
 /* ---- records --------------------------------------------------------------------------------------- */
 
+static void merge_nearest(struct tick_run *r) {
+        struct tick_gap *g = r->gaps;
+        size_t best = 0;
+
+        for (size_t i = 1; i + 1 < r->n_gaps; i++)
+                if (g[i + 1].begin_ns - g[i].end_ns < g[best + 1].begin_ns - g[best].end_ns)
+                        best = i;
+        g[best].end_ns = g[best + 1].end_ns;
+        g[best].ran_ns += g[best + 1].ran_ns;
+        memmove(g + best + 1, g + best + 2, (--r->n_gaps - best - 1) * sizeof(*g));
+}
+
+/* Up to end_ns it has run since its last sample, or since it came; min_ns without samples, in any number of turns, are as it should be. */
+static void note_gap(struct tick_run *r, uint64_t min_ns, uint64_t end_ns) {
+        uint64_t begin_ns = MAX(r->since_ns, r->sampled_until_ns);
+
+        if (!r->since_ns || end_ns <= begin_ns ||
+            beyond(ran_until(r, end_ns), r->sampled_ran_ns) <= min_ns)
+                return;
+        if (r->n_gaps == TICK_N_GAPS)
+                merge_nearest(r);
+        r->gaps[r->n_gaps++] = (struct tick_gap){begin_ns, end_ns, end_ns - begin_ns};
+}
+
 void tick_run_begin(struct tick_thread *t, uint64_t time_ns) {
         tick_run_settle(t, time_ns);
         if (!t->run.is_known)
@@ -24,14 +52,19 @@ void tick_run_begin(struct tick_thread *t, uint64_t time_ns) {
 
 void tick_run_end(struct tick_thread *t, uint64_t time_ns) {
         tick_run_settle(t, time_ns);
+        note_gap(&t->run, MAX(t->run.period_ns, (uint64_t)MIN_GAP_NS), time_ns);
         t->run.ran_ns = ran_until(&t->run, time_ns);
         if (t->run.since_ns)
                 t->run.until_ns = time_ns;
         t->run.since_ns = 0;
 }
 
-void tick_run_sample(struct tick_thread *t, uint64_t ns) {
-        t->run.sampled_ns += ns;
+void tick_run_sample(struct tick_thread *t, uint64_t period_ns, uint64_t time_ns) {
+        note_gap(&t->run, period_ns / 2, beyond(time_ns, period_ns));
+        t->run.period_ns = period_ns;
+        t->run.sampled_until_ns = time_ns;
+        t->run.sampled_ran_ns = ran_until(&t->run, time_ns);
+        t->run.sampled_ns += period_ns;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------------- */
@@ -106,7 +139,26 @@ uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t 
         ns = tick_run_owed_ns(t, kept_ns, time_ns);
         ns = MIN(ns, MAX(period_ns, ns / LATE_SHARE));
         t->run.owed_ns = beyond(t->run.owed_ns, ns);
-        tick_run_sample(t, ns);
+        t->run.sampled_ns += ns;
+        return ns;
+}
+
+uint64_t tick_run_place_late(struct tick_thread *t, uint64_t ns, uint64_t max_ns, uint64_t time_ns,
+                             uint64_t *ret_end_ns) {
+        struct tick_run *r = &t->run;
+        struct tick_gap *last;
+        uint64_t length_ns;
+
+        *ret_end_ns = time_ns;
+        if (!r->n_gaps)
+                return ns;
+        last = &r->gaps[r->n_gaps - 1];
+        *ret_end_ns = last->end_ns;
+        length_ns = last->end_ns - last->begin_ns;
+        ns = MIN(ns, MIN(max_ns, last->ran_ns));
+        last->end_ns -= (uint64_t)((__uint128_t)length_ns * ns / last->ran_ns);
+        last->ran_ns -= ns;
+        r->n_gaps -= last->ran_ns == 0;
         return ns;
 }
 
@@ -122,17 +174,21 @@ void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct 
                                     .path = {.end = REMOTE_LOST},
                                     .space = t->process->space};
         r->owed_ns = beyond(r->owed_ns, ns);
-        tick_run_sample(t, ns);
+        r->sampled_ns += ns;
 }
 
 bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *ret) {
-        uint64_t ns;
+        uint64_t ns, end_ns;
 
         tick_run_end(t, time_ns);
         ns = tick_run_unsampled_ns(t, time_ns);
         if (!ns)
                 return false;
+        ns = tick_run_place_late(t, ns, ns, 0, &end_ns);
         tick_run_take(t, ns, time_ns, ret);
-        t->run = (struct tick_run){.kernel_told_ns = t->run.kernel_told_ns};
+        if (end_ns)
+                ret->time_ns = end_ns;
+        if (!tick_run_unsampled_ns(t, time_ns))
+                t->run = (struct tick_run){.kernel_told_ns = t->run.kernel_told_ns};
         return true;
 }

@@ -10,10 +10,10 @@
 /* Instead of a count: the kernel does not tell. Then all that it ran is the thread's. */
 #define TICK_NO_COUNT UINT64_MAX
 
-/* It begins to run, runs no longer; a sample stands for ns of it. */
+/* It begins to run, runs no longer; a sample stands for the period before time_ns. */
 void tick_run_begin(struct tick_thread *t, uint64_t time_ns);
 void tick_run_end(struct tick_thread *t, uint64_t time_ns);
-void tick_run_sample(struct tick_thread *t, uint64_t ns);
+void tick_run_sample(struct tick_thread *t, uint64_t period_ns, uint64_t time_ns);
 
 /* It has run for more than its samples and slack_ns by time_ns, or nobody has looked yet: a count would tell. */
 bool tick_run_wants_count(const struct tick_thread *t, uint64_t slack_ns, uint64_t time_ns);
@@ -29,7 +29,10 @@ uint64_t tick_run_owed_ns(const struct tick_thread *t, uint64_t kept_ns, uint64_
 /* Of what is owed that which a sample at time_ns stands for beyond its period. */
 uint64_t tick_run_take_late(struct tick_thread *t, uint64_t period_ns, uint64_t kept_ns,
                             uint64_t time_ns);
+/* When the last of such ns were: at most max_ns of them are told as one tick, which ends at *ret_end_ns. How many. Where no gap is known they are all of time_ns. */
+uint64_t tick_run_place_late(struct tick_thread *t, uint64_t ns, uint64_t max_ns, uint64_t time_ns,
+                             uint64_t *ret_end_ns);
 /* ns of it at no call path: it counts as sampled from now on. */
 void tick_run_take(struct tick_thread *t, uint64_t ns, uint64_t time_ns, struct ticker_tick *ret);
-/* All that is unsampled, of a thread that ends. False: nothing, or it is not known. */
+/* All that is unsampled, of a thread that ends, part by part. False: nothing more, or it is not known. */
 bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_tick *ret);

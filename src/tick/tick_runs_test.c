@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,19 +23,19 @@ static void test_records(void **state) {
         struct ticker_tick tick;
 
         (void)state;
-        tick_run_sample(&t, 1000); /* before it is known when it began to run */
+        tick_run_sample(&t, 1000, 4000); /* before it is known when it began to run */
         assert_false(tick_run_take_rest(&t, 5000, &tick));
         tick_run_begin(&t, 10000);
         tick_run_end(&t, 11500);
         tick_run_begin(&t, 20000);
-        tick_run_sample(&t, 1000);
+        tick_run_sample(&t, 1000, 20500);
         assert_true(tick_run_take_rest(&t, 20700, &tick)); /* it runs until then */
         assert_int_equal(tick.weight_ns, 1500 + 700 - 1000);
         assert_int_equal(tick.state, TICKER_RUNS);
         assert_int_equal(tick.path.n_pcs + tick.path.n_kernel, 0);
         assert_false(tick_run_take_rest(&t, 20700, &tick));
         tick_run_begin(&t, 30000);
-        tick_run_sample(&t, 1000);
+        tick_run_sample(&t, 1000, 30400);
         assert_false(tick_run_take_rest(&t, 30500, &tick)); /* samples say more */
 
         /* what goes on is told meanwhile, at the moment when it ran last, and once */
@@ -60,7 +61,7 @@ static void test_late(void **state) {
         (void)state;
         tick_run_begin(&t, 10000);
         assert_true(tick_run_wants_count(&t, 5000, 10000));
-        tick_run_sample(&t, 1000);
+        tick_run_sample(&t, 1000, 11000);
         assert_int_equal(tick_run_take_late(&t, 1000, 2000, 29000), 0); /* nobody has counted */
         tick_run_count(&t, 19000, 29000);
         assert_int_equal(tick_run_take_late(&t, 1000, 2000, 28999),
@@ -121,7 +122,7 @@ static void test_baseline(void **state) {
         tick_run_begin(&t, 10 * MS);
         tick_run_count(&t, 5000 * MS, 310 * MS);
         for (uint64_t ms = 11; ms <= 310; ms++) {
-                tick_run_sample(&t, MS);
+                tick_run_sample(&t, MS, ms * MS);
                 assert_int_equal(tick_run_take_late(&t, MS, 2 * MS, ms * MS), 0);
         }
         tick_run_settle(&t, 310 * MS);
@@ -135,6 +136,66 @@ static void test_baseline(void **state) {
         tick_run_count(&t, 5570 * MS, 910 * MS);
         tick_run_settle(&t, 910 * MS);
         assert_int_equal(t.run.stolen_ns, 30 * MS);
+}
+
+/* When it was that no sample was taken: while it ran, behind the last sample, the part behind first. */
+static void test_places(void **state) {
+        struct tick_thread t = thread();
+        struct ticker_tick tick;
+        uint64_t end_ns;
+
+        (void)state;
+        tick_run_begin(&t, 10 * MS);
+        for (uint64_t ms = 11; ms <= 20; ms++)
+                tick_run_sample(&t, MS, ms * MS);
+        assert_int_equal(tick_run_place_late(&t, 5, 5, 99, &end_ns), 5); /* there is none */
+        assert_int_equal(end_ns, 99);
+        tick_run_end(&t, 50 * MS); /* 30 */
+        tick_run_begin(&t, 70 * MS);
+        tick_run_sample(&t, MS, 91 * MS); /* 20 */
+        assert_int_equal(tick_run_place_late(&t, 50 * MS, 8 * MS, 91 * MS, &end_ns), 8 * MS);
+        assert_int_equal(end_ns, 90 * MS);
+        assert_int_equal(tick_run_place_late(&t, 42 * MS, 50 * MS, 91 * MS, &end_ns), 12 * MS);
+        assert_int_equal(end_ns, 82 * MS);
+        assert_int_equal(tick_run_place_late(&t, 1 * MS, 8 * MS, 91 * MS, &end_ns), 1 * MS);
+        assert_int_equal(end_ns, 50 * MS);
+        for (uint64_t ms = 92; ms <= 98; ms++)
+                tick_run_sample(&t, MS, ms * MS);
+        /* nor is it anything else that is left when it ends */
+        assert_true(tick_run_take_rest(&t, 98 * MS, &tick));
+        assert_int_equal(tick.weight_ns, 29 * MS);
+        assert_int_equal(tick.time_ns, 49 * MS);
+        assert_true(tick_run_take_rest(&t, 98 * MS, &tick));
+        assert_int_equal(tick.weight_ns, 68 * MS - 18 * MS - 29 * MS);
+        assert_int_equal(tick.time_ns, 98 * MS);
+        assert_false(tick_run_take_rest(&t, 98 * MS, &tick));
+}
+
+/* A thread that comes and goes has many of them, and those that are near each other are spread over all of them. */
+static void test_many_places(void **state) {
+        struct tick_thread t = thread();
+        uint64_t end_ns, before_ns = 1001 * MS, sum_ns = 0;
+
+        (void)state;
+        tick_run_begin(&t, 1 * MS);
+        tick_run_sample(&t, MS, 2 * MS);
+        for (uint64_t ms = 10; ms < 1000;
+             ms += 10) { /* 4 ms in each 10, each longer than the pause to the next */
+                tick_run_begin(&t, ms * MS);
+                tick_run_end(&t, (ms + 4) * MS);
+        }
+        assert_int_equal(t.run.n_gaps, TICK_N_GAPS);
+        for (int i = 0; i < 99 * 2; i++, before_ns = end_ns) {
+                uint64_t ns = tick_run_place_late(&t, 2 * MS, 2 * MS, 2000 * MS, &end_ns);
+
+                sum_ns += ns;
+                assert_true(end_ns <= before_ns && end_ns + 2 * MS >= 10 * MS);
+                /* what is told from there on is what was run from there on, but for what lies between two gaps that are one */
+                assert_in_range(sum_ns + 50 * MS, (994 * MS - MIN(end_ns, 994 * MS)) * 4 / 10,
+                                (994 * MS - MIN(end_ns, 994 * MS)) * 4 / 10 + 100 * MS);
+        }
+        assert_int_equal(sum_ns, 99 * 4 * MS);
+        assert_int_equal(t.run.n_gaps, 0);
 }
 
 /* One thread computes without a pause on a machine that stands still again and again, with its timers. */
@@ -164,15 +225,37 @@ static uint64_t counted_ns(const struct machine *m, uint64_t time_ns) {
         return truth_ns(m, time_ns);
 }
 
+/* How much is told of each millisecond. */
+enum { MAX_MS = 40000 };
+static uint64_t told_at[MAX_MS];
+
+static void put(uint64_t ns, uint64_t end_ns) {
+        for (uint64_t at = end_ns - ns, next; at < end_ns; at = next) {
+                next = MIN((at / MS + 1) * MS, end_ns);
+                told_at[at / MS] += next - at;
+        }
+}
+
+static void put_late(struct tick_thread *t, uint64_t ns, uint64_t time_ns) {
+        uint64_t end_ns, part_ns;
+
+        for (; ns; ns -= part_ns) {
+                part_ns = tick_run_place_late(t, ns, 8 * MS, time_ns, &end_ns);
+                put(part_ns, end_ns);
+        }
+}
+
 static void check_machine(const struct machine *m, uint64_t n_turns) {
         enum { DRAIN = 20, KEPT = 2, SLACK = 6 };
         uint64_t end_ns = n_turns * (m->goes_ns + m->stands_ns) + m->goes_ns - MS;
         /* what is not known yet when the thread ends: two drains are between it and a count, or the machine stood still there */
         uint64_t unknown_ns = 2 * DRAIN * MS + m->clock_ns + (m->stops_recorder ? m->stands_ns : 0);
-        uint64_t told_ns = 0, next_ns = MS, drained_ns = 0, truth = truth_ns(m, end_ns);
+        uint64_t told_ns = 0, rest_ns = 0, next_ns = MS, drained_ns = 0, late_ns,
+                 truth = truth_ns(m, end_ns);
         struct tick_thread t = thread();
-        struct ticker_tick rest = {0};
+        struct ticker_tick tick;
 
+        memset(told_at, 0, sizeof(told_at));
         tick_run_begin(&t, 0);
         t.run.since_ns = 1; /* 0 is "not" */
         for (uint64_t now = 0; drained_ns < end_ns;) {
@@ -184,17 +267,27 @@ static void check_machine(const struct machine *m, uint64_t n_turns) {
                 for (; next_ns <= now; next_ns += MS) {
                         if (stands(m, next_ns))
                                 continue;
-                        tick_run_sample(&t, MS);
-                        told_ns += MS + tick_run_take_late(&t, MS, KEPT * MS, next_ns);
+                        tick_run_sample(&t, MS, next_ns);
+                        put(MS, next_ns);
+                        late_ns = tick_run_take_late(&t, MS, KEPT * MS, next_ns);
+                        put_late(&t, late_ns, next_ns);
+                        told_ns += MS + late_ns;
                         assert_true(told_ns <= truth_ns(m, next_ns) + 2 * MS);
                 }
                 tick_run_settle(&t, now);
                 drained_ns = now;
         }
-        tick_run_take_rest(&t, end_ns, &rest);
-        assert_true(told_ns + rest.weight_ns + 2 * MS >= truth);
-        assert_true(told_ns + rest.weight_ns <= truth + unknown_ns);
-        assert_true(rest.weight_ns <= unknown_ns + KEPT * MS);
+        while (tick_run_take_rest(&t, end_ns, &tick)) {
+                put(tick.weight_ns, tick.time_ns);
+                rest_ns += tick.weight_ns;
+        }
+        assert_true(told_ns + rest_ns + 2 * MS >= truth);
+        assert_true(told_ns + rest_ns <= truth + unknown_ns);
+        assert_true(rest_ns <= unknown_ns + KEPT * MS);
+        for (size_t ms = 0; ms < end_ns / MS;
+             ms++) /* at no moment more than a CPU, but for what is kept */
+                assert_true(told_at[ms] <=
+                            (ms + 2 * KEPT + unknown_ns / MS < end_ns / MS ? MS + 1 : 3 * MS));
 }
 
 static void test_machines(void **state) {
@@ -218,6 +311,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_records),  cmocka_unit_test(test_late),
                 cmocka_unit_test(test_stolen),   cmocka_unit_test(test_baseline),
+                cmocka_unit_test(test_places),   cmocka_unit_test(test_many_places),
                 cmocka_unit_test(test_machines),
         };
 

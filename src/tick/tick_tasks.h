@@ -9,6 +9,7 @@
 enum {
         TICK_NAME_BYTES = 16,
         TICK_N_LENGTHS = 12, /* of waits, each twice the one before */
+        TICK_N_GAPS = 32,    /* if there are more, those that are nearest to each other are one */
 };
 
 struct tick_process {
@@ -50,6 +51,13 @@ struct tick_run {
         uint64_t before_ns; /* counted by then, and ran before that is known */
         uint64_t stolen_ns; /* of ran_ns others had at least so much */
         uint64_t owed_ns;   /* counted as its own, and not sampled */
+        /* at its last sample; 0: none yet */
+        uint64_t period_ns, sampled_until_ns, sampled_ran_ns;
+        /* When it ran without samples, and for how long of that, rising. Of the newest the part behind is told first. */
+        struct tick_gap {
+                uint64_t begin_ns, end_ns, ran_ns;
+        } gaps[TICK_N_GAPS];
+        size_t n_gaps;
 };
 
 struct tick_thread {

@@ -34,6 +34,8 @@ enum { COUNT_STEP_NS = 20000000 };
 enum { DRAIN_NS = 20000000, MOMENT_NS = 1000000 };
 /* Beyond what clocks have yet to sample: more is looked into. */
 enum { LATE_PERIODS = 4 };
+/* What timers were late for is told in ticks of so many, so that windows cut between them. */
+enum { PART_PERIODS = 8 };
 /* For each event that is turned off and on again, so that doing so takes a fiftieth of the time. */
 #define TURN_NS UINT64_C(100000)
 /* Where a sample would have had the kernel's frames, in the module of the kernel: one behind. */
@@ -111,13 +113,18 @@ static void take_clock_sample(struct ticker *t, struct tick_thread *thread) {
 
         end_stale_wait(t, thread);
         walk(t, thread, &tick.path);
-        tick_run_sample(thread, tick.weight_ns);
+        tick_run_sample(thread, period_ns, time_ns);
+        tell(t, &tick);
         if (t->events.sees_kernel && !t->wide_since_ns && !t->stats.n_lost)
                 late_ns = tick_run_take_late(thread, period_ns, period_ns * t->events.n_cpus,
                                              time_ns);
-        tick.weight_ns += late_ns;
         t->stats.late_ns += late_ns;
-        tell(t, &tick);
+        tick.n_samples = 0;
+        for (; late_ns; late_ns -= tick.weight_ns) {
+                tick.weight_ns = tick_run_place_late(thread, late_ns, PART_PERIODS * period_ns,
+                                                     time_ns, &tick.time_ns);
+                tell(t, &tick);
+        }
 }
 
 /* A thread that was started while others were added may be followed by two of them: one is enough. */
@@ -262,7 +269,8 @@ static void end_thread(struct ticker *t, struct tick_thread *thread, uint64_t ti
 
         if (!t->wide_since_ns && !t->stats.n_lost)
                 tell_kernel(t, thread, tick_run_unsampled_ns(thread, time_ns), time_ns);
-        if (!t->wide_since_ns && !t->stats.n_lost && tick_run_take_rest(thread, time_ns, &tick)) {
+        while (!t->wide_since_ns && !t->stats.n_lost &&
+               tick_run_take_rest(thread, time_ns, &tick)) {
                 t->stats.unsampled_ns += tick.weight_ns;
                 tell(t, &tick);
         }
@@ -473,7 +481,7 @@ static void sample_cpus_if_short(struct ticker *t) {
         t->wide_since_ns = clock_now_ns();
         take_records(t, t->wide_since_ns);
         for (size_t i = 0; i < t->tasks.living.n && !s->n_lost; i++)
-                if (tick_run_take_rest(t->tasks.living.items[i], t->wide_since_ns, &tick)) {
+                while (tick_run_take_rest(t->tasks.living.items[i], t->wide_since_ns, &tick)) {
                         t->stats.unsampled_ns += tick.weight_ns;
                         tell(t, &tick);
                 }

@@ -60,10 +60,14 @@ static int merge_stretch(int fd, const tick_chunk_vec *all, size_t from, size_t 
 /* Chunks [0, n_old) in n_stretches of about as much time each. */
 static int merge_old(int fd, const tick_chunk_vec *all, size_t n_old, size_t n_stretches,
                      struct trace_packer *packer, bytes_buf *out) {
-        uint64_t begin_ns = all->items[0].span.begin_ns,
-                 length_ns = all->items[n_old - 1].span.end_ns - begin_ns;
+        uint64_t begin_ns = UINT64_MAX, end_ns = 0, length_ns;
         int r = 0;
 
+        for (size_t i = 0; i < n_old; i++) { /* what timers were late for is told later */
+                begin_ns = MIN(begin_ns, all->items[i].span.begin_ns);
+                end_ns = MAX(end_ns, all->items[i].span.end_ns);
+        }
+        length_ns = end_ns - begin_ns;
         for (size_t from = 0, to; from < n_old && r == 0; from = to) {
                 uint64_t stretch = (all->items[from].span.begin_ns - begin_ns) * n_stretches /
                                    MAX(length_ns, (uint64_t)1);

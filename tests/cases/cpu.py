@@ -173,8 +173,15 @@ def test_windows_add_up(t):
         parts = with_callees(paths(t, trace, "cpu", "--to", cut)) + with_callees(paths(t, trace, "cpu", "--from", cut))
         assert parts == whole, f"{cut}: {(parts - whole).most_common(3)} {(whole - parts).most_common(3)}"
     near(whole, told, whole["main"], "spend_much", "spend_some")
-    at = {f: [x["time_s"] for x in ticks(t, trace) if x["state"] == "cpu" and f in x["functions"]] for f in ("spend_much", "spend_some")}
-    assert max(at["spend_much"]) <= min(at["spend_some"]), (max(at["spend_much"]), min(at["spend_some"]))
+    all_ticks = [x for x in ticks(t, trace) if x["state"] == "cpu"]
+    at = {f: [x["time_s"] for x in all_ticks if f in x["functions"]] for f in ("spend_much", "spend_some")}
+    # what timers were late for in the first is told by samples of the second, if it was at its end
+    early = sum(x < max(at["spend_much"]) for x in at["spend_some"])
+    assert early <= 0.02 * len(all_ticks) + 5, f"{early} of {len(at['spend_some'])} before {max(at['spend_much'])}"
+    period = collections.Counter(x["ns"] for x in all_ticks).most_common(1)[0][0]
+    busy = collections.Counter(int(1000 * (x["time_s"] - part * period / 1e9)) for x in all_ticks for part in range(max(1, round(x["ns"] / period))))
+    crowded = sum(n - 2 for n in busy.values() if n > 2)
+    assert crowded <= 0.02 * len(all_ticks) + 5, f"one thread has more than a CPU: {busy.most_common(5)}"
 
 
 def test_recursion(t):
