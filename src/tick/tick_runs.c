@@ -188,7 +188,8 @@ bool tick_run_take_rest(struct tick_thread *t, uint64_t time_ns, struct ticker_t
         tick_run_take(t, ns, time_ns, ret);
         if (end_ns)
                 ret->time_ns = end_ns;
-        if (!tick_run_unsampled_ns(t, time_ns))
+        ret->n_samples = !tick_run_unsampled_ns(t, time_ns); /* its parts are one */
+        if (ret->n_samples)
                 t->run = (struct tick_run){.kernel_told_ns = t->run.kernel_told_ns};
         return true;
 }

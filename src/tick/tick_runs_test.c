@@ -164,9 +164,11 @@ static void test_places(void **state) {
         /* nor is it anything else that is left when it ends */
         assert_true(tick_run_take_rest(&t, 98 * MS, &tick));
         assert_int_equal(tick.weight_ns, 29 * MS);
+        assert_int_equal(tick.n_samples, 0);
         assert_int_equal(tick.time_ns, 49 * MS);
         assert_true(tick_run_take_rest(&t, 98 * MS, &tick));
         assert_int_equal(tick.weight_ns, 68 * MS - 18 * MS - 29 * MS);
+        assert_int_equal(tick.n_samples, 1);
         assert_int_equal(tick.time_ns, 98 * MS);
         assert_false(tick_run_take_rest(&t, 98 * MS, &tick));
 }
