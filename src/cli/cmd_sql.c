@@ -19,7 +19,7 @@
 #include "cli/sql_traces.h"
 #include "cli/sql_words.h"
 #include "cli/statement_file.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "show/opened.h"
 #include "show/style.h"
 #include "sql/sql.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "diff/diff_words.h"
-#include "query/clock.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 #include "show/frame.h"
 #include "show/stack_text.h"
 

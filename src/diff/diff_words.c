@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "name/stable.h"
-#include "query/clock.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 #include "show/frame.h"
 #include "show/process_holders.h"
 

@@ -7,8 +7,8 @@
 #include "export/export_job.h"
 #include "export/frame_table.h"
 #include "export/site_frame.h"
-#include "query/clock.h"
 #include "query/cursor.h"
+#include "query/trace_times.h"
 #include "show/show_json.h"
 
 static void begin_line(struct json *j, FILE *out, const char *type) {

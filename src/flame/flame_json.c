@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "flame/flame_write.h"
 #include "query/ages.h"
-#include "query/clock.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 
 enum kind { KIND_ROOT, KIND_FRAME, KIND_REST, KIND_PROCESS, KIND_LINE, KIND_NO_PATH };
 

@@ -2,8 +2,8 @@
 #include "flame/flame_timeline.h"
 
 #include "base/units.h"
-#include "query/clock.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 
 enum {
         MAX_EVENTS = 4000000, /* read for a recording of few slices */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 
 struct query_filter *query_filter_new(void) {
         struct query_filter *f = calloc(1, sizeof(*f));

@@ -15,7 +15,7 @@
 
 #include "base/macros.h"
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 
 enum {
         CHART_LABEL_WIDTH = 9, /* of the numbers at the left */

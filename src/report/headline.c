@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query/clock.h"
 #include "query/resident_peak.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 #include "report/late_start.h"
 #include "report/resident_memory.h"
 #include "report/time_text.h"

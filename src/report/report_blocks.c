@@ -2,7 +2,7 @@
 /* Single allocations in time order: text lines, or JSON (schema silt.blocks/1). */
 #include "base/json.h"
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "report/gather.h"
 #include "show/show_json.h"
 #include "show/stack_text.h"

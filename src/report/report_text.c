@@ -2,8 +2,8 @@
 /* The report for people: the answer first, then what it rests on. */
 #include "base/units.h"
 #include "bill/bill_summary.h"
-#include "query/clock.h"
 #include "query/spent_time.h"
+#include "query/trace_times.h"
 #include "report/allocators.h"
 #include "report/chart.h"
 #include "report/finding_text.h"

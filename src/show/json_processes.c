@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "show/show_json.h"
 
 void show_put_time(struct json *j, const struct query *q, const char *key, uint64_t ns) {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "query/clock.h"
 #include "query/spent_time.h"
 #include "query/trace_origin.h"
+#include "query/trace_times.h"
 #include "show/estimate.h"
 #include "show/process_holders.h"
 

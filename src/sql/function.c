@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "query/used_allocator.h"
 #include "resident/block_room.h"
 #include "sql/aggregate.h"

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "base/visible.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 
 /* Everything that a recipe points to. */
 struct recipe_held {

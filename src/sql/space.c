@@ -8,8 +8,8 @@
 
 #include "base/units.h"
 #include "finding/finding.h"
-#include "query/clock.h"
 #include "query/trace_origin.h"
+#include "query/trace_times.h"
 #include "request/request.h"
 #include "sql/path_text.h"
 #include "sql/pattern_cache.h"

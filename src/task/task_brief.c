@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "task/tasks_write.h"
 
 static const char *keep(struct task_brief *b, struct str *text) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "top/bars.h"
 #include "top/tasks_draw.h"
 

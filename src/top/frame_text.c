@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "query/clock.h"
+#include "query/trace_times.h"
 #include "show/style.h"
 
 enum { N_ROWS = 10, MAX_NAME_CELLS = 60, TASK_INDENT = 36 };

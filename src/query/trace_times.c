@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/clock.h"
+#include "query/trace_times.h"
 
 #include <stdio.h>
 
