@@ -20,6 +20,7 @@
 #include "attach/caller.h"
 #include "attach/frozen_copy.h"
 #include "attach/process_check.h"
+#include "attach/safepoint.h"
 #include "attach/stopper.h"
 #include "base/fs.h"
 #include "base/macros.h"
@@ -29,6 +30,7 @@ enum {
         FROZEN_MAX_THREADS = 65536,
         FROZEN_MOMENT_MS = 100, /* for silt, while all threads stand still */
         FROZEN_END_MS = 15000,  /* for the keeper to end */
+        KEEPER_LOOK_MS = 10,    /* between two looks for threads that stop late */
 };
 
 enum frozen_kind { FROZEN_MOMENT, FROZEN_MADE, FROZEN_FAILED, FROZEN_ENDED };
@@ -133,14 +135,31 @@ static void offer_to_oom(pid_t copy) {
         close(fd);
 }
 
+/* Where the machine is busy or memory is scarce, a thread may stop after it was waited for, and one may be killed as it is let go: the first would stand
+ * still as long as the copy is there, and the process of the second would not end. */
+static void let_late_go(struct keeper *k) {
+        struct tracee late;
+
+        while (tracee_find_late(&late))
+                if (late.stop == STOP_GONE && late.tid == k->copy.copy.tid)
+                        k->copy.copy = (struct tracee){0}; /* its number is free now */
+                else if (late.stop != STOP_GONE && late.tid != k->copy.copy.tid)
+                        safepoint_let_go(k->copy.target, &late,
+                                         late.stop == STOP_TRAP
+                                                 ? safepoint_repair(k->copy.target, &late)
+                                                 : 0);
+}
+
 /* Until silt ends it, or is gone. The process may end meanwhile: its copy is what it was. */
-static void keep(const struct keeper *k) {
+static void keep(struct keeper *k) {
         struct pollfd p = {.fd = k->fd, .events = POLLIN};
         uint8_t byte;
+        int n;
 
-        do
-                while (poll(&p, 1, -1) < 0 && errno == EINTR) {}
-        while (recv(k->fd, &byte, 1, MSG_DONTWAIT) == 1);
+        do {
+                let_late_go(k);
+                n = poll(&p, 1, KEEPER_LOOK_MS);
+        } while (n == 0 || (n < 0 && errno == EINTR) || recv(k->fd, &byte, 1, MSG_DONTWAIT) == 1);
 }
 
 /* While threads stand still, before others, where it may. */

@@ -167,6 +167,34 @@ static void test_one_moment(void **state) {
         finish(pid);
 }
 
+static void kill_it(void *ctx, const struct frozen *f) {
+        (void)ctx;
+        kill(f->pid, SIGKILL);
+}
+
+/* Killed while all threads stand still, as by want of memory: whoever waits for it hears of it while the copy is still there. */
+static void test_killed_at_the_moment(void **state) {
+        enum { PATIENCE_MS = 60000 };
+        pid_t pid = start(run_chain), ended = 0;
+        struct err err = {0};
+        struct frozen f;
+        int status;
+
+        while (seen->n_ready < N_LINKS)
+                poll(NULL, 0, 1);
+        assert_int_equal(frozen_check(pid, &err), 0);
+        if (frozen_make(&f, pid, kill_it, NULL, &err) < 0)
+                fail_msg("%s", err.text);
+        for (int i = 0; i < PATIENCE_MS && ended == 0; i++) {
+                ended = waitpid(pid, &status, WNOHANG);
+                poll(NULL, 0, 1);
+        }
+        assert_int_equal(ended, pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        read_word(&f, link_at(0));
+        end(&f);
+}
+
 /* Registers are those of the moment: each thread's stack pointer is in a stack of its own, and its name is known. */
 static void test_threads(void **state) {
         pid_t pid = start(run_chain);
@@ -636,13 +664,14 @@ static void test_other_user(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_moment),    cmocka_unit_test(test_threads),
-                cmocka_unit_test(test_registers),     cmocka_unit_test(test_moment),
-                cmocka_unit_test(test_no_child),      cmocka_unit_test(test_no_descriptor),
-                cmocka_unit_test(test_process_ends),  cmocka_unit_test(test_kills),
-                cmocka_unit_test(test_keeper_killed), cmocka_unit_test(test_sealed),
-                cmocka_unit_test(test_traced),        cmocka_unit_test(test_stopped),
-                cmocka_unit_test(test_few_processes), cmocka_unit_test(test_other_user),
+                cmocka_unit_test(test_one_moment),    cmocka_unit_test(test_killed_at_the_moment),
+                cmocka_unit_test(test_threads),       cmocka_unit_test(test_registers),
+                cmocka_unit_test(test_moment),        cmocka_unit_test(test_no_child),
+                cmocka_unit_test(test_no_descriptor), cmocka_unit_test(test_process_ends),
+                cmocka_unit_test(test_kills),         cmocka_unit_test(test_keeper_killed),
+                cmocka_unit_test(test_sealed),        cmocka_unit_test(test_traced),
+                cmocka_unit_test(test_stopped),       cmocka_unit_test(test_few_processes),
+                cmocka_unit_test(test_other_user),
         };
 
         return cmocka_run_group_tests(tests, set_up, NULL);

@@ -150,6 +150,17 @@ void tracee_drop(struct tracee *t) {
                 tracee_let_go(t);
 }
 
+bool tracee_find_late(struct tracee *ret) {
+        int status;
+        pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+        if (tid <= 0)
+                return false;
+        *ret = (struct tracee){.tid = tid};
+        tracee_take(ret, status);
+        return true;
+}
+
 int tracee_watch_children(const struct tracee *t, bool is_watched) {
         long options = PTRACE_O_TRACESYSGOOD;
 

@@ -46,6 +46,9 @@ int tracee_halt(struct tracee *t, uint64_t until_ns);
 /* A seized thread that may be running: stopped and let go. */
 void tracee_drop(struct tracee *t);
 
+/* Of all that are seized, one that has stopped or ended and was not waited for. False: there is none now. */
+bool tracee_find_late(struct tracee *ret);
+
 /* Whether it stops when it makes a process or thread. */
 int tracee_watch_children(const struct tracee *t, bool is_watched);
 pid_t tracee_child(const struct tracee *t); /* as this process sees it; 0: unknown */
