@@ -90,6 +90,18 @@ static void add_kill(const struct report *r, const struct post_mortem *p, struct
                          strcmp(p->recorder_end, RECORDER_BOTH_KILLED) == 0 ? "" : p->recorder_end);
 }
 
+static uint64_t full_for_ns(const struct post_mortem *p) {
+        return p->alive_ns - p->until_ns;
+}
+
+/* " over the last 20 s", or what there was of it before memory was full */
+static void add_over(const struct post_mortem *p, struct str *to) {
+        struct unit_text a;
+
+        str_addf(to, full_for_ns(p) ? " over the %s before memory was full" : " over the last %s",
+                 unit_duration(&a, p->over_ns));
+}
+
 static bool is_growing(const struct post_mortem *p) {
         return p->has_gain && (double)p->largest_gain_bytes > 0.01 * (double)p->largest_bytes;
 }
@@ -135,12 +147,13 @@ static void add_holding(const struct report *r, const struct post_mortem *p, str
         str_addf(to, " %s %s%s were live", moment, about, unit_bytes(&a, p->live_bytes));
         add_largest(p, "allocated by", to);
         if (is_growing(p))
-                str_addf(to, "; they grew %s/s over the last %s",
+                str_addf(to, "; they grew %s/s",
                          unit_bytes(&a, unit_nearest((double)p->largest_gain_bytes * 1e9 /
-                                                     (double)p->over_ns)),
-                         unit_duration(&b, p->over_ns));
+                                                     (double)p->over_ns)));
         else if (p->has_gain && p->stack)
-                str_addf(to, "; they did not grow over the last %s", unit_duration(&b, p->over_ns));
+                str_add(to, "; they did not grow");
+        if (is_growing(p) || (p->has_gain && p->stack))
+                add_over(p, to);
         str_add(to, ".");
 }
 
@@ -188,11 +201,16 @@ static const char *course_words(const struct post_mortem *p) {
 }
 
 static void add_steady(const struct post_mortem *p, struct str *to) {
-        struct unit_text a, b;
+        struct unit_text a;
 
-        if (!is_its_pace(p))
-                str_addf(to, " %s grew %s/s over the last %s.", course_words(p),
-                         unit_bytes(&a, unit_nearest(p->rate)), unit_duration(&b, p->over_ns));
+        if (!is_its_pace(p)) {
+                str_addf(to, " %s grew %s/s", course_words(p),
+                         unit_bytes(&a, unit_nearest(p->rate)));
+                add_over(p, to);
+                str_add(to, ".");
+        }
+        if (full_for_ns(p))
+                str_addf(to, " For %s more nothing was free.", unit_duration(&a, full_for_ns(p)));
         if (!p->room)
                 return;
         str_add(to, " No limit would do while that goes on: ");
@@ -231,18 +249,16 @@ static void add_level(const struct post_mortem *p, struct str *to) {
 }
 
 static void add_needed(const struct post_mortem *p, struct str *to) {
-        struct unit_text a, b;
+        struct unit_text a;
 
         switch (p->shape) {
         case SHAPE_STEADY: add_steady(p, to); break;
         case SHAPE_LEVEL: add_level(p, to); break;
         case SHAPE_STEP:
-                str_addf(
-                        to,
-                        " %s grew by %s within the last %s: how much it would have needed is unknown.",
-                        course_words(p),
-                        unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)),
-                        unit_duration(&b, p->over_ns));
+                str_addf(to, " %s grew by %s", course_words(p),
+                         unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)));
+                add_over(p, to);
+                str_add(to, ": how much it would have needed is unknown.");
                 break;
         case SHAPE_UNKNOWN:
                 if (p->over_ns)
@@ -474,6 +490,7 @@ static void put_growth(struct json *j, const struct post_mortem *p) {
         else
                 json_null(j);
         put_seconds(j, "over_s", p->over_ns, p->over_ns);
+        put_seconds(j, "full_for_s", full_for_ns(p), true);
         json_key(j, "bytes_per_s");
         if (p->shape != SHAPE_UNKNOWN)
                 json_double(j, p->rate, 1);

@@ -15,11 +15,15 @@
 enum {
         WINDOW_NS = 20000 * MS, /* before the end, at most */
         SHORTEST_NS = 100 * MS, /* a rate of less is one step */
+        FULL_NS = 500 * MS,     /* the kernel lets it wait so long at a full limit, at most */
+        FULL_STEP_NS = MS,      /* so exactly it is found when it was full */
+        FULL_TOLD_PARTS = 8,    /* of the time that is looked at: a shorter wait is not told */
         MIN_ROWS = 2,           /* of a room, beside its end */
         MIN_SAMPLES = 3,
         MAX_MAPPING_STACKS = 64, /* the largest, that are put together by function */
         FULL_PARTS = 10,         /* of which nine are taken: memory was full when it broke off */
 };
+#define FULL_SHARE 0.98  /* of the end: as good as what there was at the end */
 #define LEVEL_SHARE 0.05 /* of the end: less is no growth */
 #define BLOCKS_SHARE                                                                               \
         0.5 /* of what there was: so much of it were blocks, and their course is its course */
@@ -248,34 +252,68 @@ static bool value_at(const struct courses *c, uint64_t at_ns, double *ret) {
 }
 
 static size_t n_looks(const struct courses *c, uint64_t from_ns) {
+        uint64_t until_ns = c->p->until_ns;
         size_t n = 0;
 
-        for (size_t i = 0; c->kind == COURSE_ROOM && i < c->r->v->n_rooms; i++)
-                n += is_row(c, &c->r->v->rooms[i]) && c->r->v->rooms[i].time_ns >= from_ns;
-        for (size_t i = 0; c->kind == COURSE_SAMPLES && i < c->n_samples; i++)
-                n += c->samples[i].process == c->p->process && c->samples[i].time_ns >= from_ns;
+        for (size_t i = 0; c->kind == COURSE_ROOM && i < c->r->v->n_rooms; i++) {
+                const struct trace_room *x = &c->r->v->rooms[i];
+
+                n += is_row(c, x) && x->time_ns >= from_ns && x->time_ns <= until_ns;
+        }
+        for (size_t i = 0; c->kind == COURSE_SAMPLES && i < c->n_samples; i++) {
+                const struct trace_sample *s = &c->samples[i];
+
+                n += s->process == c->p->process && s->time_ns >= from_ns && s->time_ns <= until_ns;
+        }
         return n;
+}
+
+/* When what there was at the end was there, if that was shortly before: a process that hits a limit waits there until the kernel has given up finding memory
+ * for it. */
+static uint64_t full_since_ns(const struct courses *c, uint64_t begin_ns) {
+        uint64_t alive_ns = c->p->alive_ns, none_ns = alive_ns - MIN(alive_ns - begin_ns, FULL_NS);
+        uint64_t full_ns = alive_ns;
+        double end, value;
+
+        if (!value_at(c, alive_ns, &end) || end < BLOCKS_SHARE * (double)c->p->had_bytes ||
+            (value_at(c, none_ns, &value) && value >= FULL_SHARE * end))
+                return alive_ns;
+        while (full_ns - none_ns > FULL_STEP_NS) {
+                uint64_t at_ns = none_ns + (full_ns - none_ns) / 2;
+
+                if (value_at(c, at_ns, &value) && value >= FULL_SHARE * end)
+                        full_ns = at_ns;
+                else
+                        none_ns = at_ns;
+        }
+        return full_ns;
 }
 
 /* Between two looks nothing but a straight line is known. Of a room what it had at the end is known too; samples must reach near it: the recorder may have
  * waited for memory itself. */
 static bool is_looked_into(const struct courses *c, uint64_t over_ns) {
+        const struct post_mortem *p = c->p;
+        /* the one that found it full tells nothing of the time before */
+        size_t n_needed = p->until_ns < p->alive_ns ? 2 : 1;
+
         return c->kind == COURSE_BLOCKS ||
-               n_looks(c, c->p->alive_ns - (c->kind == COURSE_ROOM ? over_ns : over_ns / 4));
+               n_looks(c, p->until_ns - (c->kind == COURSE_ROOM ? over_ns : over_ns / 4)) >=
+                       n_needed;
 }
 
 /* The longest stretch before the end, of that and its halves, in which it grew steadily or not at all. False: unknown. */
 static bool find_shape_of(const struct courses *c, struct post_mortem *p, uint64_t over_ns) {
         double then, middle, now;
 
-        for (; is_looked_into(c, over_ns) && value_at(c, p->alive_ns - over_ns, &then) &&
-               value_at(c, p->alive_ns - over_ns / 2, &middle) && value_at(c, p->alive_ns, &now);
+        for (; is_looked_into(c, over_ns) && value_at(c, p->until_ns - over_ns, &then) &&
+               value_at(c, p->until_ns - over_ns / 2, &middle) && value_at(c, p->until_ns, &now);
              over_ns /= 2) {
                 p->over_ns = over_ns;
                 p->rate = (now - then) * 1e9 / (double)MAX(over_ns, (uint64_t)1);
                 if (now - then < LEVEL_SHARE * now)
                         p->shape = SHAPE_LEVEL;
-                else if (middle - then >= HALF_SHARE * (now - then))
+                else if (middle - then >= HALF_SHARE * (now - then) &&
+                         now - middle >= HALF_SHARE * (now - then))
                         p->shape = SHAPE_STEADY;
                 else
                         p->shape = SHAPE_STEP;
@@ -297,19 +335,36 @@ static void find_alive(const struct report *r, struct post_mortem *p, const stru
         p->alive_ns = alive_ns ? MIN(alive_ns, p->end_ns) : p->end_ns;
 }
 
+/* Of the time before the end, or before memory was full. */
+static bool find_shape_by(struct courses *c, struct post_mortem *p, enum post_mortem_course kind,
+                          uint64_t begin_ns) {
+        uint64_t full_ns;
+
+        c->kind = kind;
+        full_ns = full_since_ns(c, begin_ns);
+        p->until_ns = full_ns;
+        p->over_ns = MIN(full_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
+        if (p->alive_ns - full_ns < p->over_ns / FULL_TOLD_PARTS) {
+                p->until_ns = p->alive_ns;
+                p->over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
+        }
+        return (kind == COURSE_BLOCKS ||
+                n_looks(c, begin_ns) >= (kind == COURSE_ROOM ? MIN_ROWS : MIN_SAMPLES)) &&
+               find_shape_of(c, p, p->over_ns);
+}
+
 /* The course, and what shape it has. */
 static void find_course(struct courses *c, struct post_mortem *p, uint64_t begin_ns) {
-        uint64_t over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
-
-        for (c->kind = p->room ? COURSE_ROOM : COURSE_SAMPLES; c->kind < COURSE_BLOCKS; c->kind++)
-                if (n_looks(c, begin_ns) >= (c->kind == COURSE_ROOM ? MIN_ROWS : MIN_SAMPLES) &&
-                    find_shape_of(c, p, over_ns))
-                        return;
-        p->over_ns = over_ns;
+        if ((p->room && find_shape_by(c, p, COURSE_ROOM, begin_ns)) ||
+            find_shape_by(c, p, COURSE_SAMPLES, begin_ns))
+                return;
         /* what is no block may have grown while blocks did not */
         if ((double)p->live_bytes < BLOCKS_SHARE * (double)p->had_bytes ||
-            !find_shape_of(c, p, over_ns) || p->shape == SHAPE_LEVEL)
+            !find_shape_by(c, p, COURSE_BLOCKS, begin_ns) || p->shape == SHAPE_LEVEL) {
                 p->shape = SHAPE_UNKNOWN;
+                p->until_ns = p->alive_ns;
+                p->over_ns = MIN(p->alive_ns - begin_ns, (uint64_t)2 * WINDOW_NS) / 2;
+        }
 }
 
 static uint64_t beside_bytes(const struct post_mortem *p) {
@@ -330,6 +385,7 @@ static void find_shape(const struct report *r, struct post_mortem *p) {
         if (query_samples(r->q, &c.samples, &c.n_samples, &unsaid) < 0)
                 c.n_samples = 0;
         find_alive(r, p, &c);
+        p->until_ns = p->alive_ns;
         if (p->alive_ns <= begin_ns)
                 return;
         find_course(&c, p, begin_ns);
@@ -435,7 +491,7 @@ static void find_mapped(const struct report *r, bool utf8, struct post_mortem *p
 static void find_blocks(const struct report *r, bool utf8, struct post_mortem *p) {
         const struct query_group_options by = {.by = QUERY_BY_FUNCTION, .metric = QUERY_END};
         struct query_scope scope = {.process = p->process,
-                                    .from_ns = p->alive_ns - MIN(p->over_ns, p->alive_ns),
+                                    .from_ns = p->until_ns - MIN(p->over_ns, p->until_ns),
                                     .to_ns = UINT64_MAX};
         _cleanup_(query_groups_freep) struct query_groups *g = NULL;
         struct err unsaid = {0};

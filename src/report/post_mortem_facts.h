@@ -52,8 +52,9 @@ struct post_mortem {
 
         enum post_mortem_shape shape;
         enum post_mortem_course course; /* that shape and rate are of */
-        uint64_t over_ns; /* the time before the end that shape and rates are about; 0 unknown */
-        double rate;      /* bytes a second; with a shape */
+        uint64_t over_ns;  /* the time before until_ns that shape and rates are about; 0 unknown */
+        uint64_t until_ns; /* when memory was full, if it waited then; else alive_ns */
+        double rate;       /* bytes a second; with a shape */
         uint64_t beside_bytes; /* at most, by the end in the room and not in the course */
 
         const struct trace_graph *graph; /* the newest of the process; NULL: none */

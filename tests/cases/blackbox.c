@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_THREADS = 8, STEP_BYTES = 16384 };
+enum { N_THREADS = 8, STEP_BYTES = 16384, FULL_BYTES = 62 << 20 };
 
 struct page {
         struct page *next;
@@ -81,6 +81,16 @@ static int fill_tmpfs(void) {
         return 1;
 }
 
+/* As one whose next block the kernel has no memory for: all at once, then nothing. */
+_Noreturn static void fill_and_wait(void) {
+        for (int i = 0; i < FULL_BYTES / STEP_BYTES; i++) {
+                hoard();
+                nap();
+        }
+        for (;;)
+                pause();
+}
+
 int main(int n_args, char **args) {
         const char *way = n_args > 1 ? args[1] : "";
 
@@ -91,6 +101,8 @@ int main(int n_args, char **args) {
                 start_threads();
         if (!strcmp(way, "fork"))
                 return fork_one();
+        if (!strcmp(way, "wait"))
+                fill_and_wait();
         if (!strcmp(way, "tmpfs"))
                 return fill_tmpfs();
         while (!strcmp(way, "map")) {

@@ -262,9 +262,9 @@ class Played:
     """A system with a memory cgroup of version 2, /job, inside of another, in files: silt reads them instead of the kernel's. A thread keeps them as the
     kernel would, and kills at the limit. others: what other processes in the group have, by what the program has."""
 
-    def __init__(self, t, limit, high="max", outer="max", inside=False, group="/outer/job", others=lambda usage: 0):
+    def __init__(self, t, limit, high="max", outer="max", inside=False, group="/outer/job", others=lambda usage: 0, wait_s=0):
         self.dir, self.limit, self.inside, self.group = t.path("system"), limit, inside, group
-        self.others = others
+        self.others, self.wait_s = others, wait_s
         shutil.rmtree(self.dir, ignore_errors=True)
         for folder in ("proc/pressure", "cgroup/outer/job"):
             os.makedirs(os.path.join(self.dir, folder))
@@ -348,6 +348,7 @@ class Played:
                 return
             self.update(min(usage, self.limit))
             if usage >= self.limit:
+                self.over.wait(self.wait_s)
                 return self.kill(pid)
         return None
 
@@ -394,6 +395,17 @@ def test_version_2_unseen(t):
     p = played_kill(t, program(t, "list", 500), ["--leaks"], group="/")
     check_blocks(p, LIMIT)
     check_complete(p)
+
+
+def test_version_2_waits_at_the_limit(t):
+    """The kernel takes its time to kill what fills a group at once: how fast it grew is told of the time before that, in blocks as in the group."""
+    for group in ("/", "/outer/job"):
+        p = played_kill(t, program(t, "wait", 0), group=group, others=lambda usage: LIMIT // 20 if usage > LIMIT // 2 else 0, wait_s=0.25)
+        growth = p["growth"]
+        assert growth["shape"] in ("steady", "step") and 0.2 < growth.get("full_for_s", 0) < 0.5, p
+        assert growth["bytes_per_s"] * growth["over_s"] > 0.1 * LIMIT, growth
+        assert "before memory was full" in p["text"] and "had not grown" not in p["text"], p["text"]
+        assert p["largest"]["bytes_per_s"] > 0.5 * growth["bytes_per_s"], p
 
 
 class Late:
