@@ -84,33 +84,67 @@ static bool is_glib(const char *function, const char *module) {
         return false;
 }
 
-bool source_adder_find(const struct frame_names *names, uint32_t stack, struct frame_stack *s,
-                       const struct name_frame **ret) {
-        *s = (struct frame_stack){0};
-        frame_stack_fill(s, names, stack, false);
+/* What GLib's own libraries request on behalf of others: who called these added it. */
+static bool is_above_glib(const char *module) {
+        return is_glib_file(module) && strncmp(frame_base(module), "libglib-2.0", 11) != 0;
+}
+
+/* What calls others from where they are not asked from: whatever is behind it in a call path did not call them. */
+static bool is_turn(const char *function) {
+        return strncmp(function, "g_main_", 7) == 0 || strncmp(function, "g_thread_", 9) == 0;
+}
+
+/* Of the program's own frames from this one on, the innermost that is shown. */
+static const struct name_frame *first_own(const struct frame_stack *s, size_t frame_idx) {
         for (size_t i = 0; i < s->shown.n; i++) {
                 const struct name_frame *f = &s->frames.items[s->shown.items[i].frame_idx];
 
-                if (!is_glib(f->function, f->module)) {
-                        *ret = f;
-                        return true;
+                if (s->shown.items[i].frame_idx >= frame_idx && !is_glib(f->function, f->module) &&
+                    !is_above_glib(f->module))
+                        return f;
+        }
+        return &s->frames.items[frame_idx];
+}
+
+bool source_adder_find(const struct frame_names *names, uint32_t stack, struct frame_stack *s,
+                       const struct name_frame **ret) {
+        const struct name_frame *above = NULL;
+
+        *s = (struct frame_stack){0};
+        frame_stack_fill(s, names, stack, false);
+        for (size_t i = 0; i < s->frames.n; i++) {
+                const struct name_frame *f = &s->frames.items[i];
+
+                if (is_glib(f->function, f->module)) {
+                        if (above && is_turn(f->function))
+                                break;
+                } else if (!is_above_glib(f->module)) {
+                        above = first_own(s, i);
+                        break;
+                } else if (!above || (f->function[0] && !f->guess)) {
+                        above = f; /* the outermost that has a name */
                 }
         }
-        return false;
+        *ret = above;
+        return above != NULL;
 }
 
 struct path_hash {
         uint64_t hash;
-        bool is_made; /* GLib requested it */
+        bool is_made;  /* GLib requested it */
+        bool is_above; /* for a library of its own */
 };
 
 static bool add_frame(void *ctx, const struct query_frame *f) {
         struct path_hash *p = ctx;
-        bool is_own = is_glib(f->function, f->module);
+        bool is_own = is_glib(f->function, f->module), is_above = is_above_glib(f->module);
 
+        if (is_own && p->is_above && is_turn(f->function)) /* as source_adder_find */
+                return false;
         p->is_made |= is_own;
+        p->is_above |= is_above;
         p->hash = map_hash(p->hash ^ f->location);
-        return is_own;
+        return is_own || is_above;
 }
 
 /* Of the inner end of a call path, to who called GLib: the same for all ways that lead there. 0: it is none. */
@@ -147,6 +181,13 @@ struct finding_sources {
         struct map paths;     /* stack → path_of */
 };
 
+/* Of a GLib that is linked into the program. */
+static bool is_getters(const struct query_frame *f) {
+        static const char name[] = "g_source_callback_funcs";
+
+        return !f->guess && strncmp(f->function, name, sizeof(name) - 1) == 0;
+}
+
 static const struct told_table *table_of(struct finding_sources *f, uint64_t address) {
         struct told_table one = {0};
         struct query_frame frame;
@@ -157,7 +198,7 @@ static const struct told_table *table_of(struct finding_sources *f, uint64_t add
                 return &f->told.items[*at];
         if (held_graph_place(f->g, f->q, address, &frame)) {
                 one.is_placed = true;
-                one.is_glibs = is_glib_file(frame.module);
+                one.is_glibs = is_glib_file(frame.module) || is_getters(&frame);
                 one.kind = frame.guess ? NULL : source_kind_of(frame.function);
                 one.text = table_text(&f->texts->pool, &frame);
         }
@@ -192,18 +233,37 @@ static bool is_known(struct finding_sources *f, uint64_t table) {
         return x && (x->kind || x->is_glibs);
 }
 
+static bool is_glibs(struct finding_sources *f, const struct heap_head *head) {
+        return is_source(f, head) &&
+               (is_known(f, head->words[SOURCE_TABLE]) || is_known(f, head->words[SOURCE_GETTERS]));
+}
+
 /* Tables that have names of GLib's, or are its own, tell contexts, and from what table callbacks are read: other kinds are known by either. */
 static void take_own(struct finding_sources *f, const struct heap_head *head) {
         const uint64_t *words = head->words;
-        bool is_own, is_new;
+        bool is_new;
 
-        if (!is_source(f, head))
+        if (!is_glibs(f, head))
                 return;
-        is_own = is_known(f, words[SOURCE_TABLE]) || is_known(f, words[SOURCE_GETTERS]);
-        if (is_own && words[SOURCE_CONTEXT])
+        if (words[SOURCE_CONTEXT])
                 map_put(&f->contexts, words[SOURCE_CONTEXT], 0, &is_new);
-        if (is_own && words[SOURCE_GETTERS])
+        if (words[SOURCE_GETTERS])
                 map_put(&f->getters, words[SOURCE_GETTERS], 0, &is_new);
+}
+
+bool sources_are_in(const struct held_graph *g, struct query *q) {
+        struct source_list l = {0};
+        struct site_texts texts;
+        struct finding_sources f = {.l = &l, .g = g, .q = q, .texts = &texts};
+        bool is_found = false;
+
+        site_texts_init(&texts);
+        for (uint32_t i = 0; i < g->heap.n_heads && !is_found; i++)
+                is_found = is_glibs(&f, &g->heap.heads[i]);
+        map_done(&f.tables);
+        vec_free(&f.told);
+        site_texts_done(&texts);
+        return is_found;
 }
 
 /* What GLib keeps a plain function in; NULL: what is called is a closure, or unknown. */

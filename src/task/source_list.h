@@ -47,6 +47,8 @@ struct source_list {
 /* Needs no symbols but those that a library exports; texts: those the graph was opened with. */
 void source_list_make(struct source_list *l, const struct held_graph *g, struct query *q,
                       const struct frame_names *names, struct site_texts *texts);
+/* Whether there are any of GLib's kinds, which its own libraries' are, before anything is computed. */
+bool sources_are_in(const struct held_graph *g, struct query *q);
 void source_list_done(struct source_list *l);
 
 /* The frame that added a source by its call path: the innermost that is none of GLib's. False: nobody knows; to be done either way. */

@@ -54,6 +54,37 @@ static void add_row(struct task_brief *b, const struct tasks *t, const struct ta
         str_done(&text);
 }
 
+static void add_source_row(struct task_brief *b, const struct tasks *t,
+                           const struct source_group *x) {
+        struct source_brief_row *row = &b->sources[b->n_sources++];
+        const struct name_frame *f;
+        struct frame_stack s = {0};
+        struct str text = {0};
+
+        *row = (struct source_brief_row){.n = x->n,
+                                         .n_waiting = x->n_in[SOURCE_WAITING],
+                                         .n_ready = x->n_in[SOURCE_READY],
+                                         .n_running = x->n_in[SOURCE_RUNNING],
+                                         .n_unattached = x->n_in[SOURCE_UNATTACHED],
+                                         .n_removed = x->n_in[SOURCE_REMOVED],
+                                         .n_same = x->n_same,
+                                         .bytes = x->bytes,
+                                         .oldest_ns = x->oldest_ns,
+                                         .function = "",
+                                         .file = ""};
+        sources_add_kind(t, x, x->n, &text);
+        row->what = keep(b, &text);
+        sources_add_adder(t, x, true, &text);
+        row->added = keep(b, &text);
+        if (x->stack != REACH_NO_SITE && source_adder_find(&t->names, x->stack, &s, &f)) {
+                row->function = arena_strdup(b->arena, f->function);
+                row->file = arena_strdup(b->arena, f->file);
+                row->line = f->line;
+        }
+        frame_stack_done(&s);
+        str_done(&text);
+}
+
 static void take(struct task_brief *b, const struct query *q, const struct tasks *t) {
         struct unit_text at;
         struct str text = {0};
@@ -62,11 +93,14 @@ static void take(struct task_brief *b, const struct query *q, const struct tasks
         tasks_add_sentence(t, true, &text);
         b->sentence = keep(b, &text);
         str_done(&text);
-        b->has_tasks = t->list.groups.n > 0;
+        b->has_tasks = t->list.groups.n + t->sources.groups.n > 0;
         b->is_nameless |= t->list.n_nameless > 0;
         b->rows = arena_alloc(b->arena, (t->list.groups.n + 1) * sizeof(b->rows[0]));
         for (size_t i = 0; i < t->list.groups.n; i++)
                 add_row(b, t, &t->list.groups.items[i]);
+        b->sources = arena_alloc(b->arena, (t->sources.groups.n + 1) * sizeof(b->sources[0]));
+        for (size_t i = 0; i < t->sources.groups.n; i++)
+                add_source_row(b, t, &t->sources.groups.items[i]);
 }
 
 static void say_none(struct task_brief *b, const struct query *q) {

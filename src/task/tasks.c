@@ -52,9 +52,9 @@ int tasks_are_in(struct query *q, size_t graph_idx, bool *ret_is_nameless, struc
                 bool has_name = held_graph_function(&g, q, functions.items[i], &frame);
 
                 is_nameless |= !has_name;
-                is_found = has_name &&
-                           (task_is_runtime(frame.function) || source_kind_of(frame.function));
+                is_found = has_name && task_is_runtime(frame.function);
         }
+        is_found = is_found || sources_are_in(&g, q);
         vec_free(&functions);
         heap_graph_done(&g.heap);
         if (ret_is_nameless)

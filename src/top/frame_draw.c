@@ -468,7 +468,7 @@ static size_t draw_view_heads(struct canvas *c, const struct model *m, const str
                          u->of.is_top_down || !u->of.title.n ? "" : u->of.title.bytes);
                 return draw_heads(c, m, u, row, text);
         case UI_PROCESSES: draw_process_heads(c, row); return row + 1;
-        case UI_TASKS: return tasks_draw_heads(c, row);
+        case UI_TASKS: return tasks_draw_heads(c, m, row);
         case UI_SOURCE:
                 canvas_paint_row(c, row, INK_BAND);
                 canvas_put(c, row, 0, INK_BAND, "SOURCE (Esc: back)");

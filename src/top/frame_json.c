@@ -156,6 +156,34 @@ static void put_tasks(struct json *j, const struct model *m) {
         json_end(j);
 }
 
+static void put_sources(struct json *j, const struct model *m) {
+        json_key(j, "source_groups");
+        if (!m->tasks.is_known) {
+                json_null(j);
+                return;
+        }
+        json_array(j);
+        for (size_t i = 0; i < MIN(m->tasks.n_sources, (size_t)FRAME_MAX_ROWS); i++) {
+                const struct source_brief_row *x = &m->tasks.sources[i];
+
+                json_object(j);
+                json_put_string(j, "what", x->what);
+                put_text(j, "added", x->added);
+                json_put_uint(j, "sources", x->n);
+                json_put_uint(j, "waiting", x->n_waiting);
+                json_put_uint(j, "ready", x->n_ready);
+                json_put_uint(j, "running", x->n_running);
+                json_put_uint(j, "unattached", x->n_unattached);
+                json_put_uint(j, "removed", x->n_removed);
+                json_put_uint(j, "same_data", x->n_same);
+                json_put_uint(j, "bytes", x->bytes);
+                put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
+                                 x->oldest_ns != UINT64_MAX);
+                json_end(j);
+        }
+        json_end(j);
+}
+
 void frame_json_write(FILE *out, const struct model *m) {
         struct str sentence = {0};
         struct json j;
@@ -172,6 +200,7 @@ void frame_json_write(FILE *out, const struct model *m) {
         else
                 json_null(&j);
         put_tasks(&j, m);
+        put_sources(&j, m);
         put_now(&j, m);
         put_cpus(&j, m, m->all_cpu_ns);
         json_put_string(&j, "by", query_by_name(m->ask.by));

@@ -67,11 +67,29 @@ static void write_task(FILE *out, const struct style *s, const struct task_brief
         str_done(&line);
 }
 
+static void write_source(FILE *out, const struct style *s, const struct source_brief_row *x) {
+        struct unit_text alive, removed, bytes;
+        struct str line = {0};
+
+        str_add(&line, x->what);
+        if (x->added[0])
+                str_addf(&line, ", %s", x->added);
+        fprintf(out, "%10s %10s %12s  ", unit_count(&alive, x->n - x->n_removed),
+                unit_count(&removed, x->n_removed), unit_bytes(&bytes, x->bytes));
+        style_wrap(s, str_text(&line), TASK_INDENT);
+        str_done(&line);
+}
+
 static void write_tasks(FILE *out, const struct style *s, const struct model *m) {
         if (m->tasks.n_rows)
                 fprintf(out, "%10s %10s %12s  %s\n", "alive", "finished", "bytes", "tasks");
         for (size_t i = 0; i < MIN(m->tasks.n_rows, (size_t)N_ROWS); i++)
                 write_task(out, s, &m->tasks.rows[i]);
+        if (m->tasks.n_sources)
+                fprintf(out, "%10s %10s %12s  %s\n", "alive", "removed", "bytes",
+                        "sources of GLib");
+        for (size_t i = 0; i < MIN(m->tasks.n_sources, (size_t)N_ROWS); i++)
+                write_source(out, s, &m->tasks.sources[i]);
         fputc('\n', out);
 }
 

@@ -66,7 +66,7 @@ size_t ui_n_rows(const struct ui *u, const struct model *m) {
         case UI_PATHS: return u->paths.rows.n;
         case UI_SOURCE: return u->source.n;
         case UI_PROCESSES: return m->n_processes;
-        case UI_TASKS: return m->tasks.n_rows;
+        case UI_TASKS: return m->tasks.n_rows + m->tasks.n_sources;
         case UI_HELP:
         case UI_N_VIEWS: break;
         }
@@ -145,8 +145,13 @@ static enum ui_do open_source(struct ui *u, const struct model *m) {
 
                 return want_source(u, f->function, f->file, f->line);
         }
-        if (u->view == UI_TASKS && at < ui_n_rows(u, m)) {
+        if (u->view == UI_TASKS && at < m->tasks.n_rows) {
                 const struct task_brief_row *x = &m->tasks.rows[at];
+
+                return want_source(u, x->function, x->file, x->line);
+        }
+        if (u->view == UI_TASKS && at < ui_n_rows(u, m)) {
+                const struct source_brief_row *x = &m->tasks.sources[at - m->tasks.n_rows];
 
                 return want_source(u, x->function, x->file, x->line);
         }

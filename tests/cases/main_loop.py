@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""silt tasks, of a program whose GLib main loop has sources that are known (main_loop.c): Debian's library exports a few names, and has no types."""
+"""silt tasks and what shows the same, of programs whose GLib main loops have sources that are known (main_loop.c, gio_service.c): Debian's libraries export a few
+names, and have no types."""
 
 import ctypes.util
 import os
@@ -7,14 +8,15 @@ import os
 from cases.threads_spawned import start
 from harness.answer import parse
 from harness.cases import skip
+from harness.page import View, browse
 from harness.process import kill_family
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATES = ("waiting", "ready", "running", "unattached", "removed")
 
 
-def line_of(mark):
-    with open(os.path.join(HERE, "main_loop.c"), encoding="utf-8") as f:
+def line_of(mark, name="main_loop.c"):
+    with open(os.path.join(HERE, name), encoding="utf-8") as f:
         return next(i for i, line in enumerate(f, 1) if f"/* {mark} */" in line)
 
 
@@ -22,6 +24,32 @@ def program(t):
     if not ctypes.util.find_library("glib-2.0"):
         skip("GLib is not installed")
     return t.context.helpers.build("main_loop", ["main_loop.c"], flags=["-g"], link=["-l:libglib-2.0.so.0"])
+
+
+def check_screen(t, trace, answer):
+    """silt top's rows are those of silt tasks."""
+    r = t.silt.command("top", "--json", "--frames", "1", trace)
+    assert r.code == 0, r.errors
+    shown = parse(r.text)
+    rows = [(g["added"], *(g[key] for key in ("sources", *STATES, "same_data", "bytes"))) for g in shown["source_groups"]]
+    assert rows == [(g["added"], *(g[key] for key in ("sources", *STATES, "same_data", "bytes"))) for g in answer["sources"]["groups"]][: len(rows)] and rows, rows
+    assert len(rows) == len(answer["sources"]["groups"]) and shown["task_groups"] == [], shown
+    assert shown["tasks"].endswith(answer["sentence"]), shown["tasks"]
+    text = " ".join(t.silt.command("top", "--batch", "--tasks", "--frames", "1", trace).text.split())
+    for g, what in zip(answer["sources"]["groups"][:10], shown["source_groups"]):
+        wanted = f"{g['sources'] - g['removed']:,} {g['removed']:,} "
+        assert wanted in text and what["what"] + (f", {g['added']}" if g["added"] else "") in text, (wanted, what, text)
+
+
+def check_page(t, trace, answer):
+    with View(t, trace) as view:
+        saw, _ = browse(t, "tasks", view.url)
+    assert " ".join(saw["sentence"].split()) == " ".join(answer["sentence"].split()), saw["sentence"]
+    assert list(saw["tables"]) == ["Sources of GLib"], saw["tables"]
+    head, *rows = saw["tables"]["Sources of GLib"]
+    shown = sorted((row[head.index("added at")], int(row[head.index("sources")]), int(row[head.index("bytes")])) for row in rows)
+    assert shown == sorted((g["added"] or "", g["sources"], g["bytes"]) for g in answer["sources"]["groups"]), shown
+    assert min(saw["heights"]) > 200, saw["heights"]
 
 
 def told_of(t, who):
@@ -81,6 +109,8 @@ def test_sources(t):
     report, why = t.silt.report(trace)
     assert report, why
     assert "left-sources" in [f["kind"] for f in report["findings"]], report["findings"]
+    check_screen(t, trace, answer)
+    check_page(t, trace, answer)
 
     # nobody records it: the same but for where they were added
     p = start(t, argv)
@@ -96,3 +126,19 @@ def test_sources(t):
 def test_used_sources_are_no_finding(t):
     answer = told_of(t, recorded(t, [program(t), "900", "20", "10", "500", "5000"]))
     assert not answer["findings"] and answer["sources"]["sources"] >= 1430, answer["findings"]
+
+
+def test_gio_alone(t):
+    """No table has a name that is exported: the library that it is in tells whose sources they are, and the call path who had them added."""
+    if not ctypes.util.find_library("gio-2.0"):
+        skip("GIO is not installed")
+    path = t.context.helpers.build("gio_service", ["gio_service.c"], flags=["-g", "-pthread"], link=["-l:libgio-2.0.so.0", "-l:libgobject-2.0.so.0", "-l:libglib-2.0.so.0"])
+    n = t.chance.randint(3, 40)
+    trace = recorded(t, [path, str(n)])
+    answer = told_of(t, trace)
+    ours = [g for g in answer["sources"]["groups"] if g["added"] == f"added at gio_service.c:{line_of('listens', 'gio_service.c')}"]
+    assert sum(g["sources"] for g in ours) >= n and n in [g["waiting"] for g in ours], answer["sources"]
+    assert all(g["kind"] is None and g["table"].startswith("libgio-2.0.so") for g in ours), ours
+    assert answer["sources"]["doubtful_blocks"] == 0 and not answer["findings"], answer
+    assert f"{answer['sources']['sources']:,} source" in answer["sentence"], answer["sentence"]
+    check_screen(t, trace, answer)

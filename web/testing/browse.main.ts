@@ -6,7 +6,7 @@ import fs from "node:fs";
 import { openBrowser, type Arguments, type Tab } from "./browse_tab";
 import { alone } from "./browse_alone";
 import { unnamed } from "./browse_unnamed";
-import { boxes, brush, compare, deep, keyboard, offline, search } from "./browse_tasks";
+import { boxes, brush, compare, deep, keyboard, offline, search, tasks } from "./browse_tasks";
 import { culprit } from "./browse_culprit";
 import { fleet } from "./browse_fleet";
 import { follow } from "./browse_follow";
@@ -20,7 +20,7 @@ import { pictures } from "./browse_pictures";
 import { times } from "./browse_times";
 import { window_ } from "./browse_window";
 
-const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, fleet, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone, holders, memory, query, times };
+const TASKS: Readonly<Record<string, (tab: Tab, args: Arguments) => Promise<unknown>>> = { window: window_, search, boxes, keyboard, compare, brush, culprit, fleet, follow, deep, offline, frames, names, neighbour, pictures, unnamed, alone, holders, memory, query, times, tasks };
 
 const task = TASKS[process.argv[2] ?? ""];
 if (!task) throw new Error(`no task '${process.argv[2]}': one of ${Object.keys(TASKS).join(", ")}`);

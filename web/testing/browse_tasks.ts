@@ -25,6 +25,17 @@ export async function search(tab: Tab, args: Arguments): Promise<unknown> {
   return { found, full, ...stateOf(page) };
 }
 
+/** What runs asynchronously: the sentence, and each table by its name. */
+export async function tasks(tab: Tab, args: Arguments): Promise<unknown> {
+  const { page } = tab;
+  await load(tab, args.url, "#tasks");
+  const tables: Record<string, string[][]> = {};
+  for (const name of ["Tasks", "Sources of GLib", "CPU time of tasks"])
+    if ((await page.getByRole("grid", { name, exact: true }).count()) > 0) tables[name] = await copied(page, new RegExp(`^${name}$`));
+  const heights = await page.locator(".table").evaluateAll((all) => all.map((one) => one.clientHeight));
+  return { sentence: await textOf(page, ".first-sentence"), tables, heights, text: await textOf(page, "main") };
+}
+
 /** The flame graph by function, line, module and crate: what is told of the widest box below all, and its menu, by keys alone. */
 export async function boxes(tab: Tab, args: Arguments): Promise<unknown> {
   const { page } = tab;
