@@ -565,8 +565,11 @@ static const char *held_word(const struct model *m) {
                 return " held ";
         if (!m->now.is_over)
                 return is_silent(m) ? " held " : is_of_many(m) ? " hold " : " holds ";
-        return query_view(m->q)->finished ? " is no longer recorded; in the end it held "
-                                          : " is no longer recorded; when last seen it held ";
+        if (query_view(m->q)->finished)
+                return is_of_many(m) ? " are no longer recorded; in the end they held "
+                                     : " is no longer recorded; in the end it held ";
+        return is_of_many(m) ? " are no longer recorded; when last seen they held "
+                             : " is no longer recorded; when last seen it held ";
 }
 
 /* The parts are of the sum beside the sentence, which is without silt's buffers: it is the same, as far as one can tell. */
@@ -597,10 +600,16 @@ static void add_resident(const struct model *m, struct str *to) {
 /* Of a recording without memory. */
 static void add_time_alone(const struct model *m, struct str *to) {
         double cpus = m->now.window_ns ? (double)m->all_cpu_ns / (double)m->now.window_ns : 0;
+        bool is_many = is_of_many(m);
 
         if (m->now.is_over)
-                str_add(to, " is no longer recorded; it");
-        str_addf(to, " %s %.1f CPUs busy", m->now.is_over || is_silent(m) ? "kept" : "keeps", cpus);
+                str_add(to,
+                        is_many ? " are no longer recorded; they" : " is no longer recorded; it");
+        str_addf(to, " %s %.1f CPUs busy",
+                 m->now.is_over || is_silent(m) ? "kept"
+                 : is_many                      ? "keep"
+                                                : "keeps",
+                 cpus);
         if (m->hot_cpu_ns)
                 str_addf(to, ", %.0f %% of that in %s",
                          100.0 * (double)m->hot_cpu_ns / (double)m->all_cpu_ns,
@@ -679,6 +688,7 @@ void model_add_task_sentence(const struct model *m, bool has_key, struct str *to
                 return;
         }
         add_subject(m, to);
-        str_add(to, ": its tasks are unknown, as there is no reference graph");
+        str_addf(to, ": %s tasks are unknown, as there is no reference graph",
+                 is_of_many(m) ? "their" : "its");
         add_way_to_graph(m, has_key, to);
 }

@@ -292,7 +292,11 @@ static enum ui_do press_letter(struct ui *u, const struct model *m, int key) {
         case 'p': return go_to(u, m, u->view == UI_PROCESSES ? UI_GROUPS : UI_PROCESSES);
         case 'a': return go_to(u, m, u->view == UI_TASKS ? UI_GROUPS : UI_TASKS);
         case 'r':
-                return u->view == UI_TASKS ? UI_GRAPH : UI_NOTHING; /* nobody stops it by chance */
+                if (u->view == UI_TASKS)
+                        return UI_GRAPH;
+                ui_say(u, /* nobody stops the program by chance */
+                       "r takes a graph of the program's memory, which tells its tasks: press a first, then r.");
+                return UI_DRAW;
         case 't':
                 u->of.is_top_down = true;
                 vec_clear(&u->paths.toggled);

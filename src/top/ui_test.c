@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -57,8 +58,8 @@ static void test_keys_say_what_is_to_be_done(void **state) {
         ui_press(&u, &m, UI_KEY_ESCAPE);
         assert_int_equal(u.view, UI_GROUPS);
         assert_int_equal(ui_press(&u, &m, UI_KEY_ESCAPE), UI_NOTHING);
-        assert_int_equal(ui_press(&u, &m, 'r'),
-                         UI_NOTHING); /* stops the program: only among tasks */
+        assert_int_equal(ui_press(&u, &m, 'r'), UI_DRAW); /* stops the program: only among tasks, */
+        assert_non_null(strstr(str_text(&u.message), "press a first")); /* as it says elsewhere */
         assert_int_equal(ui_press(&u, &m, 'a'), UI_DRAW);
         assert_int_equal(u.view, UI_TASKS);
         assert_int_equal(ui_press(&u, &m, 'r'), UI_GRAPH);
