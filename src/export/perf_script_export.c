@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text as `perf script` prints it, for stackcollapse-perf.pl, the Firefox Profiler and whatever else reads samples: an event for
- * each allocation, its period the bytes; of time one for each tick, its period the nanoseconds.
+ * each allocation, its period the bytes; of time one for each tick, its period the nanoseconds. Many readers count events, so time that clocks were
+ * late for is as many as there would have been.
  *
  *   sqlite3  1234/1234  0.000215:       4096 silt:malloc:
  *           7f0012 read_line+0x0 (/usr/bin/sqlite3)
@@ -16,7 +17,10 @@
 struct perf_script {
         struct export_job *job;
         struct frame_table frames;
+        uint64_t period_ns; /* of the last sample of a running thread; 0: none yet */
 };
+
+enum { MAX_EVENTS = 100000 }; /* for one tick: imported ones may be of any length */
 
 /* Names of commands end at the first blank to some readers. */
 static void put_word(FILE *out, const char *text) {
@@ -83,6 +87,18 @@ static void put_tick_path(struct perf_script *p, uint32_t stack) {
         putc('\n', p->job->out);
 }
 
+/* How many events tell it. */
+static uint64_t events_of(struct perf_script *p, const struct trace_tick *tick) {
+        if (tick->state != TRACE_ON_CPU)
+                return 1;
+        if (tick->n_samples == 1)
+                p->period_ns = tick->weight_ns;
+        if (tick->n_samples || !p->period_ns)
+                return 1;
+        return MIN(MAX((tick->weight_ns + p->period_ns / 2) / p->period_ns, 1u),
+                   (uint64_t)MAX_EVENTS);
+}
+
 static bool put_tick(void *ctx, const struct trace_tick *tick) {
         static const char *const events[TRACE_N_TICK_STATES] = {[TRACE_ON_CPU] = "cpu-clock",
                                                                 [TRACE_BLOCKED] = "offcpu-time",
@@ -90,12 +106,21 @@ static bool put_tick(void *ctx, const struct trace_tick *tick) {
         struct perf_script *p = ctx;
         const struct trace_view *v = p->job->view;
 
+        uint64_t n;
+
         if (tick->thread >= v->n_threads || tick->state >= TRACE_N_TICK_STATES)
                 return true;
-        put_head(p, tick->thread, v->threads[tick->thread].start.process, tick->time_ns,
-                 tick->weight_ns, events[tick->state]);
-        put_tick_path(p, tick->stack);
-        p->job->told->n_rows++;
+        n = events_of(p, tick);
+        for (uint64_t i = 0, told_ns = 0; i < n; i++) {
+                uint64_t part_ns = (tick->weight_ns - told_ns) / (n - i);
+
+                told_ns += part_ns;
+                put_head(p, tick->thread, v->threads[tick->thread].start.process,
+                         tick->time_ns - MIN(tick->weight_ns - told_ns, tick->time_ns), part_ns,
+                         events[tick->state]);
+                put_tick_path(p, tick->stack);
+        }
+        p->job->told->n_rows += n;
         return true;
 }
 
