@@ -3,11 +3,11 @@
 import type { Rows, SqlColumn, SqlValue } from "../api/rows";
 import { exactly } from "./pick";
 import type { Change } from "./state";
-import { bytes, count, duration } from "./units";
+import { bytes, count, duration, hasTimesNow } from "./units";
 import { timeText } from "./window";
 
-/** "words": sizes, times and counts that the statement has written out. */
-export type Unit = "bytes" | "ns" | "count" | "id" | "real" | "words" | "text";
+/** "at": a moment, which is numbered where there are no times; "ns": a length of time. "words": sizes, times and counts that the statement has written out. */
+export type Unit = "bytes" | "at" | "ns" | "count" | "id" | "real" | "words" | "text";
 
 export interface ResultColumn {
   readonly name: string;
@@ -22,12 +22,13 @@ export interface ResultColumn {
 const IDS = /^(id|stack|parent|thread|process|block|location|freed_by|freed_stack|old_stack|old_block|pid|tid|image|line|address|graph|dominator|from_node|to_node|rank|level|depth|offset)$/;
 const SIZE_WORDS = /^([+-]?)([\d.,]+) (B|KiB|MiB|GiB|TiB|PiB|EiB)$/;
 const TIME_WORDS = /^([+-]?)(?:(\d+) h (\d\d) min|(\d+) min (\d\d) s|([\d.]+) (ns|us|ms|s))$/;
+const MOMENT_WORDS = /^(?:moment|event) ([\d,]+)$/;
 const COUNT_WORDS = /^[+-]?\d{1,3}(,\d{3})+$/;
 const SIZES: readonly string[] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const SECONDS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1 };
 const BIG = /^-?\d{16,19}$/;
 
-/** Bytes of "12.3 MiB", nanoseconds of "1.25 s", of "1,234" the number; null: it is none of these. */
+/** Bytes of "12.3 MiB", nanoseconds of "1.25 s" and of the third moment, of "1,234" the number; null: it is none of these. */
 export function readWords(text: string): { readonly value: number; readonly measure: "bytes" | "ns" | "count" } | null {
   const size = SIZE_WORDS.exec(text);
   if (size) return { value: signOf(size[1]) * Number(size[2]!.replaceAll(",", "")) * 1024 ** SIZES.indexOf(size[3]!), measure: "bytes" };
@@ -36,6 +37,8 @@ export function readWords(text: string): { readonly value: number; readonly meas
     const seconds = time[2] !== undefined ? Number(time[2]) * 3600 + Number(time[3]) * 60 : time[4] !== undefined ? Number(time[4]) * 60 + Number(time[5]) : Number(time[6]) * SECONDS[time[7]!]!;
     return { value: signOf(time[1]) * seconds * 1e9, measure: "ns" };
   }
+  const moment = MOMENT_WORDS.exec(text);
+  if (moment) return { value: Number(moment[1]!.replaceAll(",", "")) * 1e9, measure: "ns" };
   return COUNT_WORDS.test(text) ? { value: Number(text.replaceAll(",", "")), measure: "count" } : null;
 }
 
@@ -43,8 +46,12 @@ function signOf(sign: string | undefined): number {
   return sign === "-" ? -1 : 1;
 }
 
+/** As recipes have them (sql/recipe.c). */
+const MOMENTS = /(^|_)(at|begin|end|freed|from|peak|start|time)_ns$/;
+
 function unitOf(name: string, hasFractions: boolean): Unit {
   if (/(^|_)bytes$/.test(name)) return "bytes";
+  if (MOMENTS.test(name)) return "at";
   if (/(^|_)ns$/.test(name)) return "ns";
   if (IDS.test(name)) return "id";
   return hasFractions ? "real" : "count";
@@ -62,7 +69,7 @@ function columnOf(column: SqlColumn, values: readonly SqlValue[]): ResultColumn 
     const unit = unitOf(column.column ?? column.name, there.some((value) => typeof value === "number" && !Number.isInteger(value)));
     const named = unit === "count" || unit === "real" ? unitOf(column.name, unit === "real") : unit;
     const numbers = Float64Array.from(values, (value) => (value === null ? NaN : value === "Inf" ? Infinity : value === "-Inf" ? -Infinity : Number(value)));
-    return { name: column.name, unit: named, isNumber: true, numbers, measure: named === "bytes" || named === "ns" ? named : "count" };
+    return { name: column.name, unit: named, isNumber: true, numbers, measure: named === "at" ? "ns" : named === "bytes" || named === "ns" ? named : "count" };
   }
   const read = there.map((value) => (typeof value === "string" ? readWords(value) : null));
   const measure = read.find((one) => one !== null)?.measure;
@@ -71,13 +78,18 @@ function columnOf(column: SqlColumn, values: readonly SqlValue[]): ResultColumn 
   return { name: column.name, unit: "text", isNumber: false, numbers: null, measure: "count" };
 }
 
+function timeWords(ns: number): string {
+  return ns < 0 ? `-${duration(-ns / 1e9)}` : duration(ns / 1e9);
+}
+
 /** As the table shows it. */
 export function valueText(column: Pick<ResultColumn, "unit">, value: SqlValue): string {
   if (value === null) return "NULL";
   if (typeof value === "string") return value;
   switch (column.unit) {
     case "bytes": return value < 0 ? `-${bytes(-value)}` : bytes(value);
-    case "ns": return value < 0 ? `-${duration(-value / 1e9)}` : duration(value / 1e9);
+    case "ns": return hasTimesNow() ? timeWords(value) : "unknown"; // nobody knows how long it is from one number to another
+    case "at": return timeWords(value);
     case "count": return value < 0 ? `-${count(-value)}` : count(value);
     case "real": return String(Number(value.toPrecision(6)));
     default: return String(value);
@@ -89,7 +101,7 @@ export function exactText(column: Pick<ResultColumn, "unit">, value: SqlValue): 
   if (value === null) return "NULL";
   if (typeof value === "string") return value;
   if (column.unit === "bytes") return `${value} bytes`;
-  if (column.unit === "ns") return `${value} ns`;
+  if (column.unit === "at" || column.unit === "ns") return hasTimesNow() ? `${value} ns` : valueText(column, value);
   return String(value);
 }
 
@@ -213,15 +225,15 @@ export interface ResultChart {
 
 const MAX_SERIES = 6;
 /** Lengths of time are no moments. */
-const MOMENTS = /^(time|begin|start|end|freed|peak|at)_ns$/; // from_ns of a class of lifetimes is a length
+const RISING = /^(time|begin|start|end|freed|peak|at)_ns$/; // from_ns of a class of lifetimes is a length
 
 /** null: the answer is no chart: its first column is neither a moment nor a name, or nothing is counted beside it. */
 export function resultChart(answer: Rows, columns: readonly ResultColumn[]): ResultChart | null {
   const first = columns[0];
   if (!first || answer.rows.length < 2) return null;
-  const isTime = first.unit === "ns" && MOMENTS.test(answer.columns[0]!.column ?? first.name);
+  const isTime = first.unit === "at" && RISING.test(answer.columns[0]!.column ?? first.name);
   if (!isTime && first.unit !== "text") return null;
-  const measured = columns.map((column, i) => ({ column, i })).filter(({ column, i }) => i > 0 && column.numbers !== null && column.unit !== "id" && !(isTime && MOMENTS.test(column.name)));
+  const measured = columns.map((column, i) => ({ column, i })).filter(({ column, i }) => i > 0 && column.numbers !== null && column.unit !== "id" && !(isTime && RISING.test(column.name)));
   const measure = measured[0]?.column.measure;
   if (measure === undefined) return null;
   const chosen = measured.filter(({ column }) => column.measure === measure).slice(0, MAX_SERIES);

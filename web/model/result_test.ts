@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Rows, SqlColumn, SqlValue } from "../api/rows";
+import { setHasTimes } from "./units";
 import { exactText, linkOf, readWords, resultChart, resultColumns, rowLink, valueText } from "./result";
 
 type Name = string | Partial<SqlColumn>;
@@ -39,6 +40,26 @@ test("figures that are written out sort and are drawn by what they say", () => {
   assert.equal(grown!.unit, "words");
   assert.deepEqual([...grown!.numbers!], [2 ** 20, NaN]);
   assert.equal(mixed!.unit, "text");
+});
+
+test("of a trace without times moments are numbered, and lengths of time are unknown", () => {
+  const answer = answerOf(["time_ns", "lifetime_ns", "span_ns", { name: "born", table: "allocations", column: "begin_ns" }, "said"], [[12e9, null, 3e9, 2e9, "event 12"], [2e9, null, 0, 1e9, "event 2"]]);
+  const columns = resultColumns(answer);
+  assert.deepEqual(columns.map((column) => column.unit), ["at", "text", "ns", "at", "words"]);
+  assert.deepEqual([...columns[4]!.numbers!], [12e9, 2e9]); // and so they sort
+  const texts = (): string[] => columns.map((column, i) => valueText(column, answer.rows[0]![i]!));
+  try {
+    setHasTimes(false, "event");
+    assert.deepEqual(texts(), ["event 12", "NULL", "unknown", "event 2", "event 12"]);
+    assert.equal(exactText(columns[0]!, 12e9), "event 12");
+    assert.equal(exactText(columns[2]!, 3e9), "unknown");
+    setHasTimes(false, "moment");
+    assert.deepEqual(texts().slice(0, 1), ["moment 12"]);
+  } finally {
+    setHasTimes(true);
+  }
+  assert.deepEqual(texts(), ["12 s", "NULL", "3 s", "2 s", "event 12"]);
+  assert.equal(exactText(columns[0]!, 12e9), "12000000000 ns");
 });
 
 test("numbers that a browser would round are shown as they are", () => {
