@@ -26,12 +26,12 @@ const char *source_state_name(enum source_state s) {
 
 const struct source_kind *source_kind_of(const char *table) {
         static const struct source_kind kinds[] = {
-                {"g_timeout_funcs", "timeout", "timeouts", false},
-                {"g_idle_funcs", "idle call", "idle calls", true},
-                {"g_child_watch_funcs", "child watch", "child watches", false},
-                {"g_unix_signal_funcs", "signal watch", "signal watches", false},
-                {"g_io_watch_funcs", "channel watch", "channel watches", false},
-                {"g_unix_fd_source_funcs", "descriptor watch", "descriptor watches", false},
+                {"g_timeout_funcs", "timeout", "timeouts", false, true},
+                {"g_idle_funcs", "idle call", "idle calls", true, false},
+                {"g_child_watch_funcs", "child watch", "child watches", false, false},
+                {"g_unix_signal_funcs", "signal watch", "signal watches", false, false},
+                {"g_io_watch_funcs", "channel watch", "channel watches", false, false},
+                {"g_unix_fd_source_funcs", "descriptor watch", "descriptor watches", false, false},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {

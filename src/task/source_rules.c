@@ -55,7 +55,7 @@ static void add(task_finding_list *to, const char *kind, enum finding_severity s
         str_done(text);
 }
 
-/* Added again and again, and never removed: what they call is called as often. Also where it is called with many data, which may all be in use. */
+/* Added again and again, and never removed: what they call is called as often. Watches of several descriptors may share callback and data. Also where it is called with many data, which may all be in use. */
 static void find_left(const struct tasks *t, const struct source_group *x, bool utf8,
                       task_finding_list *ret) {
         uint64_t n = n_alive(x);
@@ -64,7 +64,7 @@ static void find_left(const struct tasks *t, const struct source_group *x, bool 
 
         if (x->kind && x->kind->is_idle)
                 return;
-        if (x->n_same >= MIN_SAME && x->n_same * SAME_SHARE >= n) {
+        if (x->kind && x->kind->is_timer && x->n_same >= MIN_SAME && x->n_same * SAME_SHARE >= n) {
                 add_subject(t, x, n, utf8, &text);
                 str_addf(
                         &text,
