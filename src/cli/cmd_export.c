@@ -110,8 +110,8 @@ static void add_default_output(const struct export_command *c, struct str *to) {
 
 static void tell_damage(const struct export_command *c, const struct export_told *told) {
         if (told->damage[0])
-                fprintf(stderr, "silt: '%s' is incomplete, and so is what was written: %s\n",
-                        c->options.path, told->damage);
+                cli_say("'%s' is incomplete, and so is what was written: %s", c->options.path,
+                        told->damage);
 }
 
 /* "call paths", of one "call path". */
@@ -127,13 +127,12 @@ static void tell(const struct export_command *c, const struct export_told *told,
         struct unit_text size, rows;
         char word[40];
 
-        fprintf(stderr, "silt: %s: %s (%s, %s %s): %s\n", c->options.format->name, path,
-                unit_bytes(&size, n_bytes), unit_count(&rows, told->n_rows), rows_word(told, word),
-                c->options.format->opener);
+        cli_say("%s: %s (%s, %s %s): %s", c->options.format->name, path, unit_bytes(&size, n_bytes),
+                unit_count(&rows, told->n_rows), rows_word(told, word), c->options.format->opener);
         if (told->lacks && told->lacks[0])
-                fprintf(stderr, "silt: the format has %s\n", told->lacks);
+                cli_say("the format has %s", told->lacks);
         if (told->note[0])
-                fprintf(stderr, "silt: %s\n", told->note);
+                cli_say("%s", told->note);
         tell_damage(c, told);
 }
 

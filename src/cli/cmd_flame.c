@@ -165,8 +165,8 @@ static int draw_into_file(const struct flame_command_options *o, const char *pat
         int r = product_draw(&product, draw, &d, &n, reterr);
 
         if (r >= 0)
-                fprintf(stderr, "silt: flame graph: %s (%s, %s frame%s): open it in a browser\n",
-                        path, unit_bytes(&size, n), unit_count(&frames, d.result.n_frames),
+                cli_say("flame graph: %s (%s, %s frame%s): open it in a browser", path,
+                        unit_bytes(&size, n), unit_count(&frames, d.result.n_frames),
                         unit_s(d.result.n_frames));
         return r;
 }

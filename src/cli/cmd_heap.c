@@ -127,7 +127,7 @@ static int draw_into_file(const struct heap_words *w, const char *path, struct e
         int r = product_draw(&product, draw, &d, &n, reterr);
 
         if (r >= 0)
-                fprintf(stderr, "silt: heap: %s (%s, %s moment%s): open it in a browser\n", path,
+                cli_say("heap: %s (%s, %s moment%s): open it in a browser", path,
                         unit_bytes(&size, n), unit_count(&moments, d.result.n_moments),
                         unit_s(d.result.n_moments));
         return r;

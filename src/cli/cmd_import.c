@@ -52,22 +52,16 @@ static bool parse(int argc, char **argv, struct import_command *c, int *ret_exit
 }
 
 static void tell(const struct import_command *c, const struct import_told *told) {
+        const char *what = told->n_events ? "event" : "moment";
+        uint64_t n_told = told->n_events ? told->n_events : told->n_moments;
         struct unit_text n, stacks;
 
         if (told->is_reordered)
-                fprintf(stderr,
-                        "silt: the files were read in the order of their numbers, from '%s' to '%s'\n",
+                cli_say("the files were read in the order of their numbers, from '%s' to '%s'",
                         told->first, told->last);
-        if (told->n_events)
-                fprintf(stderr,
-                        "silt: imported %s: %s event%s, %s call path%s: see 'silt report %s'\n",
-                        told->title, unit_count(&n, told->n_events), unit_s(told->n_events),
-                        unit_count(&stacks, told->n_stacks), unit_s(told->n_stacks), c->output);
-        else
-                fprintf(stderr,
-                        "silt: imported %s: %s moment%s, %s call path%s: see 'silt report %s'\n",
-                        told->title, unit_count(&n, told->n_moments), unit_s(told->n_moments),
-                        unit_count(&stacks, told->n_stacks), unit_s(told->n_stacks), c->output);
+        cli_say("imported %s: %s %s%s, %s call path%s: see 'silt report %s'", told->title,
+                unit_count(&n, n_told), what, unit_s(n_told), unit_count(&stacks, told->n_stacks),
+                unit_s(told->n_stacks), c->output);
 }
 
 int cmd_import(int argc, char **argv) {

@@ -117,8 +117,7 @@ static int print_with_picture(struct whatif_words *w, struct err *reterr) {
         int r = product_draw(&product, print, w, &n, reterr);
 
         if (r >= 0)
-                fprintf(stderr, "silt: picture: %s (%s): open it in a browser\n", w->output,
-                        unit_bytes(&size, n));
+                cli_say("picture: %s (%s): open it in a browser", w->output, unit_bytes(&size, n));
         return r;
 }
 

@@ -9,7 +9,9 @@
 
 #include "base/macros.h"
 #include "base/near.h"
+#include "base/str.h"
 #include "base/units.h"
+#include "base/visible.h"
 
 void cli_parser_init(struct cli_parser *p, const struct cli_command *command, int argc,
                      char **argv) {
@@ -238,6 +240,21 @@ bool cli_value_number(struct cli_parser *p, uint64_t min, uint64_t max, uint64_t
         }
         *ret_number = number;
         return true;
+}
+
+void cli_say(const char *fmt, ...) {
+        struct str clean = {0};
+        va_list args;
+        char *line;
+
+        va_start(args, fmt);
+        if (vasprintf(&line, fmt, args) < 0)
+                abort();
+        va_end(args);
+        visible_add(&clean, line);
+        fprintf(stderr, "silt: %s\n", str_text(&clean));
+        str_done(&clean);
+        free(line);
 }
 
 void cli_say_err(int r, const struct err *err) {

@@ -76,6 +76,9 @@ bool cli_value_percent(struct cli_parser *p, double *ret_pct);
 int cli_parser_error(struct cli_parser *p, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
+/* A line of what was done, in which names and paths of others stand: what would move the cursor is shown as \xNN. */
+void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints why a command failed (r < 0), or what is worth saying although it did not. */
 struct err;
 void cli_say_err(int r, const struct err *err);

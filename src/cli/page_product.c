@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/options.h"
 #include "cli/product.h"
 #include "page/page_assets.h"
 
@@ -48,11 +49,10 @@ static int make_file(const struct page_product *p, struct err *reterr) {
         int r = product_draw(&product, draw, &d, &n, reterr);
 
         if (r >= 0)
-                fprintf(stderr, "silt: page: %s (%s): open it in a browser, or mail it\n",
-                        p->output, unit_bytes(&size, n));
+                cli_say("page: %s (%s): open it in a browser, or mail it", p->output,
+                        unit_bytes(&size, n));
         if (r >= 0 && d.result.left_out[0])
-                fprintf(stderr, "silt: page: left out: %s; 'silt view' has it\n",
-                        d.result.left_out);
+                cli_say("page: left out: %s; 'silt view' has it", d.result.left_out);
         return r;
 }
 

@@ -76,6 +76,13 @@ def test_hostile_names(t):
     assert t.silt.record(trace, [path], ["-f"]).code == 0
     r = t.silt.command("verify", trace)
     assert r.code == 0 and r"a\x1b[31mb.silt: " in r.text and "\x1b" not in r.text, r.text
+    folded = path + ".folded"
+    for argv in (["flame", trace, "-o", path + ".svg"], ["export", trace, "--format", "folded", "-o", folded], ["import", folded, "-o", path + ".2.silt"],
+                 ["whatif", trace, "-o", path + ".whatif.svg"], ["html", trace, "-o", path + ".html"]):
+        r = t.silt.command(*argv)
+        if "without the page" in r.errors:
+            continue
+        assert r.code == 0 and r"a\x1b[31mb." in r.errors and "\x1b" not in r.errors, (argv, r.errors)
 
 
 def test_jemalloc_inside(t):
