@@ -244,14 +244,6 @@ static void say(struct result *x, bool has_row) {
                 str_clear(&x->says);
 }
 
-static void put_text_or_null(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 static int put_rows(struct result *x, struct err *reterr) {
         struct json *j = &x->k->j;
         uint32_t n = 0;
@@ -336,8 +328,8 @@ static int put_result(struct result *x, struct err *reterr) {
         r = put_rows(x, reterr);
         if (r >= 0) {
                 put_named(x);
-                put_text_or_null(j, "says", str_text(&x->says));
-                put_text_or_null(j, "doubts", sql_doubts(x->sql));
+                json_put_text(j, "says", str_text(&x->says));
+                json_put_text(j, "doubts", sql_doubts(x->sql));
                 json_end(j);
         }
         free(x->naming);
@@ -449,7 +441,7 @@ static void put_recipe(struct json *j, const struct recipe *one) {
         json_object(j);
         json_put_string(j, "name", one->name);
         json_put_string(j, "help", one->help ? one->help : "");
-        put_text_or_null(j, "trouble", one->trouble ? one->trouble : "");
+        json_put_text(j, "trouble", one->trouble);
         json_put_string(j, "statement", one->statement ? one->statement : "");
         json_key(j, "parameters");
         json_array(j);

@@ -182,6 +182,14 @@ void json_put_string(struct json *j, const char *key, const char *text) {
         json_string(j, text);
 }
 
+void json_put_text(struct json *j, const char *key, const char *text) {
+        json_key(j, key);
+        if (text && text[0])
+                json_string(j, text);
+        else
+                json_null(j);
+}
+
 void json_put_uint(struct json *j, const char *key, uint64_t v) {
         json_key(j, key);
         json_uint(j, v);

@@ -33,6 +33,7 @@ void json_null(struct json *j);
 
 /* key and value in one call */
 void json_put_string(struct json *j, const char *key, const char *text);
+void json_put_text(struct json *j, const char *key, const char *text); /* NULL or "": null */
 void json_put_uint(struct json *j, const char *key, uint64_t v);
 void json_put_double(struct json *j, const char *key, double v, int decimals);
 

@@ -398,14 +398,6 @@ static void put_figure(struct json *j, const char *key, uint64_t v) {
                 json_uint(j, v);
 }
 
-static void put_text(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text && text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 static void put_seconds(struct json *j, const char *key, uint64_t ns, bool is_known) {
         json_key(j, key);
         if (is_known)
@@ -443,7 +435,7 @@ static void put_room(struct json *j, const struct post_mortem *p) {
         }
         json_object(j);
         json_put_string(j, "kind", p->room->version ? "cgroup" : "machine");
-        put_text(j, "path", p->room->path);
+        json_put_text(j, "path", p->room->path);
         json_put_uint(j, "version", p->room->version);
         for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
                 put_figure(j, figures[i].key,
@@ -460,11 +452,11 @@ static void put_largest(struct json *j, const struct post_mortem *p) {
         }
         json_object(j);
         json_put_string(j, "kind", p->is_mapped ? "mappings" : "blocks");
-        put_text(j, "function", p->function);
-        put_text(j, "place", p->place);
+        json_put_text(j, "function", p->function);
+        json_put_text(j, "place", p->place);
         json_put_uint(j, "bytes", p->largest_bytes);
         json_put_uint(j, "of_bytes", p->whole_bytes);
-        put_text(j, "held_by", p->held_by);
+        json_put_text(j, "held_by", p->held_by);
         json_key(j, "bytes_per_s");
         if (p->has_gain)
                 json_double(j, (double)p->largest_gain_bytes * 1e9 / (double)p->over_ns, 1);
@@ -510,13 +502,13 @@ static void put_graph(struct json *j, const struct post_mortem *p) {
         json_key(j, "graph");
         if (p->graph) {
                 json_object(j);
-                put_text(j, "name", p->graph_name);
+                json_put_text(j, "name", p->graph_name);
                 put_seconds(j, "at_s", p->graph->time_ns, true);
                 json_end(j);
         } else {
                 json_null(j);
         }
-        put_text(j, "no_graph", p->graph ? NULL : p->why_no_graph);
+        json_put_text(j, "no_graph", p->graph ? NULL : p->why_no_graph);
 }
 
 void post_mortem_put(struct json *j, const struct report *r) {
@@ -550,8 +542,8 @@ void post_mortem_put(struct json *j, const struct report *r) {
                 json_uint(j, r->v->processes[p.others[i]].start.pid);
         json_end(j);
         put_graph(j, &p);
-        put_text(j, "kernel_line", p.line);
-        put_text(j, "kernel_reason", p.reason);
+        json_put_text(j, "kernel_line", p.line);
+        json_put_text(j, "kernel_reason", p.reason);
         json_end(j);
         str_done(&text);
 }

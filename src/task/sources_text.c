@@ -140,14 +140,6 @@ void sources_text(const struct style *s, const struct tasks *t) {
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void put_text(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 static void put_states(struct json *j, const uint64_t *n_in) {
         for (unsigned i = 0; i < N_SOURCE_STATES; i++)
                 json_put_uint(j, source_state_name(i), n_in[i]);
@@ -157,11 +149,11 @@ static void put_group(struct json *j, const struct tasks *t, const struct source
         struct str text = {0};
 
         json_object(j);
-        put_text(j, "kind", x->kind ? x->kind->one : "");
-        put_text(j, "table", text_of(t, x->table));
-        put_text(j, "calls", text_of(t, x->callback));
+        json_put_text(j, "kind", x->kind ? x->kind->one : "");
+        json_put_text(j, "table", text_of(t, x->table));
+        json_put_text(j, "calls", text_of(t, x->callback));
         sources_add_adder(t, x, true, &text);
-        put_text(j, "added", str_text(&text));
+        json_put_text(j, "added", str_text(&text));
         str_done(&text);
         json_put_uint(j, "sources", x->n);
         put_states(j, x->n_in);
@@ -193,7 +185,7 @@ void sources_json(struct json *j, const struct tasks *t) {
         json_key(j, "sources");
         json_object(j);
         sources_add_sentence(t, true, &sentence);
-        put_text(j, "sentence", str_text(&sentence));
+        json_put_text(j, "sentence", str_text(&sentence));
         str_done(&sentence);
         json_put_uint(j, "sources", l->n);
         put_states(j, l->n_in);

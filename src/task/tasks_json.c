@@ -18,14 +18,6 @@ static void put_age(struct json *j, const char *key, uint64_t ns) {
                 json_double(j, (double)ns / 1e9, 3);
 }
 
-static void put_text(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 static void put_keepers(struct json *j, const struct tasks *t, const struct task_group *x) {
         json_key(j, "kept_by");
         json_array(j);
@@ -65,15 +57,15 @@ static void put_group(struct json *j, const struct tasks *t, const struct task_g
         json_put_string(j, "runtime", x->layout->runtime);
         json_put_string(j, "layout", x->layout->versions);
         json_put_string(j, "kind", task_kind_name(x->kind));
-        put_text(j, "type", type);
+        json_put_text(j, "type", type);
         if (x->type)
                 tasks_add_type(t, x, &text);
-        put_text(j, "runs", str_text(&text));
+        json_put_text(j, "runs", str_text(&text));
         json_key(j, "is_merged");
         json_bool(j, x->is_merged);
         str_clear(&text);
         tasks_add_spawn(t, x, true, &text);
-        put_text(j, "spawned", str_text(&text));
+        json_put_text(j, "spawned", str_text(&text));
         str_done(&text);
         json_put_uint(j, "tasks", x->n);
         put_states(j, x->n_in);

@@ -120,14 +120,6 @@ void threads_text(const struct style *s, const struct tasks *t) {
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void put_text(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 static void put_bytes(struct json *j, uint64_t n_stacks, uint64_t bytes) {
         json_key(j, "stack_bytes");
         if (n_stacks)
@@ -141,9 +133,9 @@ static void put_group(struct json *j, const struct tasks *t, const struct thread
 
         json_object(j);
         add_spawn(t, g, true, &text);
-        put_text(j, "spawned", str_text(&text));
+        json_put_text(j, "spawned", str_text(&text));
         str_done(&text);
-        put_text(j, "runs", text_of(t, g->runs));
+        json_put_text(j, "runs", text_of(t, g->runs));
         json_put_uint(j, "threads", g->n);
         json_put_uint(j, "alive", g->n_alive);
         json_put_uint(j, "ended", g->n - g->n_alive);
@@ -164,8 +156,8 @@ static void put_group(struct json *j, const struct tasks *t, const struct thread
         json_array(j);
         for (uint32_t i = 0; i < g->n_waits; i++) {
                 json_object(j);
-                put_text(j, "in", text_of(t, g->waits[i].in));
-                put_text(j, "called_by", text_of(t, g->waits[i].by));
+                json_put_text(j, "in", text_of(t, g->waits[i].in));
+                json_put_text(j, "called_by", text_of(t, g->waits[i].by));
                 json_put_uint(j, "threads", g->waits[i].n);
                 show_put_stack(j, t->names.q, g->waits[i].stack);
                 json_end(j);
@@ -187,7 +179,7 @@ void threads_json(struct json *j, const struct tasks *t) {
         json_key(j, "threads");
         json_object(j);
         threads_add_sentence(t, true, &sentence);
-        put_text(j, "sentence", str_text(&sentence));
+        json_put_text(j, "sentence", str_text(&sentence));
         str_done(&sentence);
         json_put_double(j, "at_s", (double)l->at_ns / 1e9, 6);
         json_put_uint(j, "threads", l->n);

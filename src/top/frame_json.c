@@ -121,14 +121,6 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         json_end(j);
 }
 
-static void put_text(struct json *j, const char *key, const char *text) {
-        json_key(j, key);
-        if (text[0])
-                json_string(j, text);
-        else
-                json_null(j);
-}
-
 /* null: there is no graph that tells, and nobody knows. */
 static void put_tasks(struct json *j, const struct model *m) {
         json_key(j, "task_groups");
@@ -143,8 +135,8 @@ static void put_tasks(struct json *j, const struct model *m) {
                 json_object(j);
                 json_put_string(j, "kind", task_kind_name(x->kind));
                 json_put_string(j, "runs", x->runs);
-                put_text(j, "spawned", x->spawned);
-                put_text(j, "kept_by", x->kept_by);
+                json_put_text(j, "spawned", x->spawned);
+                json_put_text(j, "kept_by", x->kept_by);
                 json_put_uint(j, "tasks", x->n);
                 for (unsigned k = 0; k < N_TASK_STATES; k++)
                         json_put_uint(j, task_state_name(k), x->n_in[k]);
