@@ -2,60 +2,36 @@
 #include "live/background_request.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/system_clock.h"
+#include "live/background.h"
 #include "record/snapshot_client.h"
 
-enum state { AT_WORK, READY, DROPPED };
-
 struct background_request {
+        struct background thread;
         enum background_kind kind;
         char *who;
         uint64_t begin_ms;
-        /* Exchanged by both, acq_rel: whoever comes second, the thread with READY or the owner with DROPPED, has all of it. */
-        _Atomic int state;
         int result;
         struct snapshot_answer answer;
         struct err err;
 };
 
-static struct background_request *end(struct background_request *b) {
+static void end(void *request) {
+        struct background_request *b = request;
+
         free(b->who);
         free(b);
-        return NULL;
 }
 
-static void *work(void *ctx) {
-        struct background_request *b = ctx;
+static void work(void *request) {
+        struct background_request *b = request;
 
         b->result = snapshot_client_take(b->who, NULL, b->kind == BACKGROUND_GRAPH, &b->answer,
                                          &b->err);
-        if (atomic_exchange_explicit(&b->state, READY, memory_order_acq_rel) == DROPPED)
-                end(b);
-        return NULL;
-}
-
-static void start_thread(struct background_request *b) {
-        pthread_attr_t attributes;
-        sigset_t all, before;
-        pthread_t thread;
-
-        pthread_attr_init(&attributes);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all); /* signals are for the thread that waits for them */
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        if (pthread_create(&thread, &attributes, work, b) != 0) {
-                b->result = err_set(&b->err, -EAGAIN, "there is no thread to ask the recorder");
-                atomic_store_explicit(&b->state, READY, memory_order_relaxed); /* no other thread */
-        }
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&attributes);
 }
 
 struct background_request *background_request_start(enum background_kind kind, const char *path,
@@ -66,12 +42,14 @@ struct background_request *background_request_start(enum background_kind kind, c
         if (!b)
                 abort();
         snprintf(number, sizeof(number), "%u", pid);
+        b->thread = (struct background){.work = work, .end = end};
         b->kind = kind;
         b->who = strdup(pid ? number : path);
         if (!b->who)
                 abort();
         b->begin_ms = clock_now_ms();
-        start_thread(b);
+        if (!background_start(&b->thread))
+                b->result = err_set(&b->err, -EAGAIN, "there is no thread to ask the recorder");
         return b;
 }
 
@@ -79,8 +57,7 @@ int background_request_take(struct background_request *b, struct background_answ
                             struct err *reterr) {
         int r;
 
-        if (atomic_load_explicit(&b->state, memory_order_acquire) !=
-            READY) /* of the thread's end */
+        if (!background_is_ready(&b->thread))
                 return 0;
         r = b->result;
         if (r < 0)
@@ -92,8 +69,7 @@ int background_request_take(struct background_request *b, struct background_answ
 }
 
 struct background_request *background_request_drop(struct background_request *b) {
-        if (b && atomic_exchange_explicit(&b->state, DROPPED, memory_order_acq_rel) == READY)
-                end(b);
+        background_drop(b ? &b->thread : NULL);
         return NULL;
 }
 
