@@ -11,6 +11,7 @@ import subprocess
 
 from harness import browser
 from harness.cases import skip
+from harness.massif import massif_file
 from harness.process import run
 
 METRICS = ("peak", "end", "allocated", "count", "temporary", "growth")
@@ -138,24 +139,11 @@ def test_cut_recording(t):
     assert other["schema"] == "silt.error/1" and other["key"] == "process", "a process was asked for, and all were told"
 
 
-MASSIF = """desc: (none)
-cmd: ./prog
-time_unit: ms
-"""
-
-
-def write_massif(path):
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(MASSIF)
-        for n, size, tree in ((0, 100, "empty"), (1, 3000, "peak"), (2, 500, "empty")):
-            f.write(f"#-----------\nsnapshot={n}\n#-----------\ntime={n * 10}\nmem_heap_B={size}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree={tree}\n")
-            f.write("n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n n0: 3000 0x10: hold (a.c:1)\n" if tree == "peak" else "")
-
-
 def test_profiles_without_blocks(t):
     """massif's, folded stacks, a dump of one moment: what they do not know is unknown, never a number, and every view draws."""
     massif, folded, dump = t.path("massif.out"), t.path("stacks.folded"), t.path("1.heap")
-    write_massif(massif)
+    with open(massif, "w", encoding="utf-8") as f:
+        f.write(massif_file([(0, 100, "empty"), (10, 3000, "peak", "0x10: hold (a.c:1)"), (20, 500, "empty")], "./prog"))
     with open(folded, "w", encoding="utf-8") as f:
         f.write("main;work;hot 900\nmain;idle 100\n")
     with open(dump, "w", encoding="utf-8") as f:

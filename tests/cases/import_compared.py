@@ -4,6 +4,7 @@
 import itertools
 
 from harness.answer import parse
+from harness.massif import massif_file
 from harness.process import run
 
 PROGRAM = """
@@ -36,38 +37,8 @@ work 41/41 1.002000:    1000000 cpu-clock:
 
 """
 
-MASSIF = """desc: --time-unit=i
-cmd: ./work
-time_unit: i
-#-----------
-snapshot=0
-#-----------
-time=0
-mem_heap_B=0
-mem_heap_extra_B=0
-mem_stacks_B=0
-heap_tree=empty
-#-----------
-snapshot=1
-#-----------
-time=100
-mem_heap_B=5000
-mem_heap_extra_B=0
-mem_stacks_B=0
-heap_tree=peak
-n1: 5000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
- n0: 5000 0x401000: make (work.c:5)
-#-----------
-snapshot=2
-#-----------
-time=200
-mem_heap_B=4000
-mem_heap_extra_B=0
-mem_stacks_B=0
-heap_tree=detailed
-n1: 4000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
- n0: 4000 0x401000: make (work.c:5)
-"""
+MASSIF = massif_file([(0, 0, "empty"), (100, 5000, "peak", "0x401000: make (work.c:5)"), (200, 4000, "detailed", "0x401000: make (work.c:5)")],
+                     "./work", unit="i")
 
 MEMCHECK = """==41== Memcheck, a memory error detector
 ==41== Command: ./work

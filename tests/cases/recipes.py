@@ -9,6 +9,7 @@ import os
 import sqlite3
 import sys
 
+from harness.massif import massif_file
 from harness.process import run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -248,34 +249,10 @@ def test_block_room_is_what_allocators_say(t):
         assert not apart, (name, len(apart), apart[:5])
 
 
-MASSIF = b"""desc: (none)
-cmd: ./a
-time_unit: ms
-#-----------
-snapshot=0
-#-----------
-time=0
-mem_heap_B=0
-mem_heap_extra_B=0
-mem_stacks_B=0
-heap_tree=empty
-#-----------
-snapshot=1
-#-----------
-time=10
-mem_heap_B=1000
-mem_heap_extra_B=0
-mem_stacks_B=0
-heap_tree=peak
-n1: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
- n0: 1000 0x109190: keep (a.c:7)
-"""
-
-
 def test_unknown_is_not_nothing(t):
     trace = t.path("massif.out")
-    with open(trace, "wb") as f:
-        f.write(MASSIF)
+    with open(trace, "w", encoding="utf-8") as f:
+        f.write(massif_file([(0, 0, "empty"), (10, 1000, "peak", "0x109190: keep (a.c:7)")], "./a"))
     for recipe in ("churn", "temporary", "per-call", "per-request", "threads", "regrowth", "foreign", "frees", "mappings", "spike", "suspects"):
         said = refused(t, trace, recipe, *MUST.get(recipe, []))
         assert "does not tell" in said or "no single allocations" in said, said
