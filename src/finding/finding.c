@@ -188,11 +188,14 @@ static void apply_rules(struct facts *f, struct askers *askers, struct findings 
 /* Of those who have no blocks, or nobody knows what was live, only what needs neither: rules would judge what nobody counted. */
 static int find_in_history(struct facts *f, struct findings *x, struct err *reterr) {
         struct askers askers = {0};
-        int r = facts_gather(f, reterr);
+        int r;
 
+        if (f->totals->lacks_blocks || f->totals->lacks_live)
+                return 0;
+        r = facts_gather(f, reterr);
         if (r >= 0)
                 r = query_tell_progress(f->q, 0, 0, reterr);
-        if (r < 0 || f->totals->lacks_blocks || f->totals->lacks_live)
+        if (r < 0)
                 return r;
         apply_rules(f, &askers, x);
         return query_tell_progress(f->q, 0, 0, reterr);
