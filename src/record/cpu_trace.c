@@ -36,6 +36,7 @@ struct cpu_trace {
         uint32_t n_target_args;
         VEC(struct cpu_process) processes; /* by the trace's number */
         VEC(uint32_t) thread_process;      /* the process of each thread */
+        uint64_t n_execs;                  /* of each of which one thread is told anew */
         struct map images;                 /* pid → how many */
         struct map modules;                /* number of a file → module */
         uint32_t kernel_module;            /* UINT32_MAX: not yet needed */
@@ -144,6 +145,7 @@ static uint32_t cpu_on_process(void *ctx, const struct ticker_process *begin) {
                                   .start_ns = cpu_time(c, begin->time_ns)};
         uint32_t id;
 
+        c->n_execs += begin->is_exec;
         if (begin->is_exec && before && !before->is_over)
                 cpu_write_end(c, begin->parent, p.start_ns, TRACE_ENDED_EXEC, -1);
         cpu_read_command(c, begin, before, &new);
@@ -349,7 +351,7 @@ uint64_t cpu_trace_known_ns(const struct cpu_trace *c) {
 }
 
 uint64_t cpu_trace_n_threads(const struct cpu_trace *c) {
-        return c->thread_process.n;
+        return c->thread_process.n - MIN(c->n_execs, c->thread_process.n);
 }
 
 uint32_t cpu_trace_n_processes(const struct cpu_trace *c) {

@@ -59,6 +59,7 @@ struct recorder_ticks {
         struct ticker *ticker;
         VEC(struct tick_task) tasks;
         VEC(struct tick_runner) runners;
+        uint64_t n_execs; /* of each of which one runner is told anew */
         VEC(struct held_tick) held;
         VEC(pid_t) left_out; /* pids of copies that the ticker has not told of yet */
         struct map modules;  /* number of a file → module */
@@ -92,6 +93,7 @@ static uint32_t ticks_on_process(void *ctx, const struct ticker_process *p) {
                 k->tasks.items[p->parent].is_over = true;
                 k->tasks.items[p->parent].heir = (uint32_t)k->tasks.n;
         }
+        k->n_execs += p->is_exec;
         t = vec_add(&k->tasks);
         t->heir = UINT32_MAX;
         t->pid = p->pid;
@@ -396,7 +398,7 @@ void recorder_tell_ticks(const struct recorder *r, struct control_message *m) {
         m->waited_ns = s.ns[TICKER_BLOCKED];
         m->n_lost_samples = s.n_lost + s.n_broken + r->ticks->n_dropped +
                             trace_writer_n_unwritten_ticks(r->writer);
-        m->n_threads_seen = r->ticks->runners.n;
+        m->n_threads_seen = r->ticks->runners.n - MIN(r->ticks->n_execs, r->ticks->runners.n);
 }
 
 void recorder_finish_ticks(struct recorder *r) {

@@ -155,6 +155,13 @@ def test_short_processes(t):
     assert 0.75 * own - 0.05 <= got <= 1.1 * own + 0.05, (got, own)
 
 
+def test_a_thread_that_runs_another_program_is_one(t):
+    for options in (["cpu", "run"], ["run", "--cpu"]):
+        r = run([t.silt.path, *options, "-f", "-o", t.path("t.silt"), "--", "sh", "-c", "sleep 0.3 & exec sleep 0.3"])
+        cpu.needs_samples(r)
+        assert "blocked (2 threads together)" in r.errors, r.errors
+
+
 def test_full_disk(t):
     """What is not in the file is said first, and by whoever recorded it."""
     disk, trace = t.path("disk"), t.path("t.silt")
