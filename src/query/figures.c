@@ -55,7 +55,9 @@ double query_figures_error(const struct query_figures *f, enum query_metric m) {
 }
 
 bool query_figures_are_idle(const struct query_figures *f) {
-        return !(f->n_allocs || f->n_frees || f->begin_blocks || f->end_blocks || f->peak_blocks);
+        /* the rest of a wait or of a thread's time is of no samples */
+        return !(f->n_allocs || f->alloc_bytes || f->n_frees || f->begin_blocks || f->end_blocks ||
+                 f->peak_blocks);
 }
 
 static struct query_figure temporary_of(const struct query_figures *f) {

@@ -622,11 +622,21 @@ static void test_recursion(void **state) {
         query_free(q);
 }
 
+/* Of a window that a tick ends behind: time, and no sample of its own. */
+static void test_time_of_no_samples_is_not_idle(void **state) {
+        const struct query_figures none = {0}, some = {.alloc_bytes = 497803};
+
+        (void)state;
+        assert_true(query_figures_are_idle(&none));
+        assert_false(query_figures_are_idle(&some));
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_random),
                 cmocka_unit_test(test_size_classes),
                 cmocka_unit_test(test_recursion),
+                cmocka_unit_test(test_time_of_no_samples_is_not_idle),
         };
         struct setting sums = {0};
 
