@@ -160,7 +160,7 @@ static void put_sources(struct json *j, const struct model *m) {
 
                 json_object(j);
                 json_put_string(j, "what", x->what);
-                put_text(j, "added", x->added);
+                json_put_text(j, "added", x->added);
                 json_put_uint(j, "sources", x->n);
                 json_put_uint(j, "waiting", x->n_waiting);
                 json_put_uint(j, "ready", x->n_ready);
