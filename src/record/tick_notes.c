@@ -145,14 +145,14 @@ void tick_notes_end(struct tick_notes *t, const struct ticker_stats *s,
         if (s->unsampled_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
                 snprintf(
                         text, sizeof(text),
-                        "%s of CPU time have no call path: what threads ran before their first sample or after their last",
+                        "%s of CPU time have no call path: what threads ran before their first sample, after their last, or until they ended while timers were late",
                         unit_duration(&n, s->unsampled_ns));
                 say(ctx, text);
         }
         if (s->late_ns > s->ns[TICKER_RUNS] / UNSAMPLED_SHARE) {
                 snprintf(
                         text, sizeof(text),
-                        "%s of CPU time stand with later samples of the same threads: the kernel's timers were late",
+                        "%s of CPU time have the call path of a later sample of the same thread: the kernel's timers were late",
                         unit_duration(&n, s->late_ns));
                 say(ctx, text);
         }

@@ -83,12 +83,12 @@ static void why_time_has_no_path(void **state) {
         s.unsampled_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &ends);
         assert_int_equal(ends.n, 1);
-        assert_non_null(strstr(ends.text, "before their first sample or after their last"));
+        assert_non_null(strstr(ends.text, "before their first sample, after their last, or until they ended"));
         s.unsampled_ns = 0;
         s.late_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &late);
         assert_int_equal(late.n, 1);
-        assert_non_null(strstr(late.text, "stand with later samples"));
+        assert_non_null(strstr(late.text, "have the call path of a later sample"));
         s.late_ns = 0;
         s.uncounted_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &uncounted);

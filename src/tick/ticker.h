@@ -72,8 +72,8 @@ struct ticker_stats {
         uint64_t n_broken;           /* that made no sense */
         uint64_t n_walks[4];         /* by enum remote_end */
         uint64_t
-                unsampled_ns; /* of what threads ran: before their first sample and after their last, at no call path */
-        uint64_t late_ns; /* timers were late for it: samples that followed stand for it */
+                unsampled_ns; /* of threads that ended, what no sample stood for: before their first one, after their last one, or between late ones, at no call path */
+        uint64_t late_ns;     /* timers were late for it: samples that followed stand for it */
         uint64_t
                 uncounted_ns; /* between samples, at no call path: timers were late, or the kernel does not count it as its own */
         uint64_t
