@@ -83,7 +83,8 @@ static void why_time_has_no_path(void **state) {
         s.unsampled_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &ends);
         assert_int_equal(ends.n, 1);
-        assert_non_null(strstr(ends.text, "before their first sample, after their last, or until they ended"));
+        assert_non_null(strstr(ends.text,
+                               "before their first sample, after their last, or until they ended"));
         s.unsampled_ns = 0;
         s.late_ns = 100000000;
         tick_notes_end(&notes, &s, &beside, say, &late);
