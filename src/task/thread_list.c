@@ -263,6 +263,24 @@ struct thread_entry {
                 begin; /* the place from which it was called: closures of one function have one name, and a place each */
 };
 
+/* The outermost frame that is of interest; where it is inside an executor, which folds away, that: a worker of tokio did not begin with what it waits in. */
+static const struct name_frame *begun_with(const struct listing *x, const struct frame_stack *s) {
+        static const char *const langs[] = {"std", "core", "alloc"};
+        const struct name_frame *f = &s->frames.items[s->shown.items[s->shown.n - 1].frame_idx];
+
+        for (const struct name_frame *o = &s->frames.items[s->frames.n - 1]; o > f; o--) {
+                const char *crate = name_crate(x->names->names, o->function, o->module);
+                bool is_lang = o->guess || !o->function[0] ||
+                               name_frame_kind(x->names->names, o) != NAME_MACHINERY;
+
+                for (size_t i = 0; i < ARRAY_SIZE(langs); i++)
+                        is_lang |= strcmp(crate, langs[i]) == 0;
+                if (!is_lang)
+                        return o;
+        }
+        return f;
+}
+
 static struct thread_entry entry_of(struct listing *x, uint32_t stack) {
         struct thread_entry ret = {0};
         struct frame_stack s = {0};
@@ -272,7 +290,7 @@ static struct thread_entry entry_of(struct listing *x, uint32_t stack) {
         frame_stack_fill(&s, x->names, stack, false);
         outer = s.frames.n ? &s.frames.items[s.frames.n - 1] : NULL;
         if (s.shown.n && name_kind(x->names->names, outer->function, outer->module) == NAME_START) {
-                f = &s.frames.items[s.shown.items[s.shown.n - 1].frame_idx];
+                f = begun_with(x, &s);
                 if (!frame_is_unnamed(f) && !wait_is_system(f->module)) {
                         frame_add_function(&text, x->names, f, false, false, true);
                         ret.runs = text_pool_add(&x->texts->pool, str_text(&text));

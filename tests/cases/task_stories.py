@@ -8,6 +8,7 @@ import subprocess
 from cases.tasks import ROOT, Program, build_with_tokio, tasks
 from harness.answer import parse
 from harness.cases import skip
+from harness.page import View, browse
 from harness.process import run
 
 PROJECT = "tests/cases/task_stories"
@@ -221,7 +222,13 @@ def test_samples_alone(t):
     answer = tasks(t, trace)
     assert answer["graph"] is None and answer["times"][0]["runs"] == "stories::hog", answer["times"]
     assert 0.15 <= answer["times"][0]["busy_s"] <= 10, answer["times"]
+    began = [g["runs"] for g in answer["threads"]["groups"] if "tokio-runtime-w" in [n["name"] for n in g["names"]] and g["runs"]]
+    assert began and all(name.startswith("tokio::") for name in began), began  # and not what they wait in or poll
     assert " of CPU time" in answer["sentence"] and "silt run --cpu --graph-every 10s" in answer["sentence"], answer["sentence"]
+    with View(t, trace) as view:
+        saw, _ = browse(t, "tasks", view.url)
+    head, *rows = saw["tables"]["CPU time of tasks"]
+    assert [(row[0], int(row[head.index("samples")])) for row in rows] == [(x["runs"], x["samples"]) for x in answer["times"]], (head, rows)
 
 
 def test_tasks_that_give_way(t):
