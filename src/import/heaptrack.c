@@ -31,11 +31,14 @@
 enum {
         HEAPTRACK_MAX_VERSION = 3,
         HEAPTRACK_FAST_BYTES = 64, /* a line of an event is shorter */
-        HEAPTRACK_WAITING = 16,    /* events; a power of two */
+        HEAPTRACK_LINES = 32,      /* that are read before the first of them is looked at */
+        HEAPTRACK_BLOCK_SHIFT =
+                4, /* numbers of blocks as addresses, as far apart as allocators have them */
         HEAPTRACK_MAX_NAMES = 4096,
         HEAPTRACK_MAX_COMMAND = 4096,
 };
 
+#define HEAPTRACK_STEP_NS 10000000u   /* of the clock, unless the file shows a shorter one */
 #define HEAPTRACK_MAX_MS (1ull << 43) /* 278 years: more do not fit into nanoseconds */
 
 struct heaptrack_kind {
@@ -45,10 +48,8 @@ struct heaptrack_kind {
         uint32_t first;    /* of the same size and path, whose blocks are all of theirs */
 };
 
-/* Of an interpreted file: it waits until the memory of its block was fetched. */
-struct heaptrack_event {
-        uint64_t time_ns, size_bytes;
-        uint32_t block, stack, thread;
+struct heaptrack_line {
+        uint32_t kind;
         bool is_alloc;
 };
 
@@ -67,14 +68,15 @@ struct heaptrack {
         const char *exe, *command;
         bool is_in_command; /* it may go on: arguments have line ends, too */
         uint64_t page_bytes, now_ns;
+        uint64_t
+                step_ns; /* of times, the least from one to the next; the last, up to the end, is none */
+        uint64_t last_step_ns;
         VEC(const char *) strings;
         VEC(uint32_t) locations; /* of i */
         VEC(uint32_t) stacks;    /* of t */
         VEC(struct heaptrack_kind) kinds;
-        struct heaptrack_event waiting[HEAPTRACK_WAITING];
-        uint64_t n_events, n_put; /* that wait are between the two */
-        uint32_t other_thread;    /* 0: none was needed */
-        struct map kind_of;       /* hash of size and path → the last such kind, if it is one */
+        uint32_t other_thread; /* 0: none was needed */
+        struct map kind_of;    /* hash of size and path → the last such kind, if it is one */
         VEC(uint32_t) next;  /* by block: the next older one of its kind, or the next free number */
         uint32_t free_block; /* 0: none */
         uint32_t latest_block;            /* that came last; 0: it has gone */
@@ -327,50 +329,30 @@ static inline uint32_t block_new(struct heaptrack *h) {
                 h->free_block = h->next.items[block];
                 return block;
         }
-        if (!h->next.n)
-                vec_push(&h->next, 0);
         vec_push(&h->next, 0);
         return (uint32_t)(h->next.n - 1);
 }
 
-/* ---- events that wait -------------------------------------------------------------------------- */
+/* ---- events of kinds ------------------------------------------------------------------------- */
 
-static int put_event(struct heaptrack *h) {
-        const struct heaptrack_event *e = &h->waiting[h->n_put++ % HEAPTRACK_WAITING];
-
-        return e->is_alloc ? import_trace_allocate(h->t, e->time_ns, e->thread, e->block,
-                                                   e->size_bytes, e->stack)
-                           : import_trace_release(h->t, e->time_ns, e->thread, e->block);
+static inline uint64_t address_of(uint32_t block) {
+        return (uint64_t)block << HEAPTRACK_BLOCK_SHIFT;
 }
 
-static inline int add_event(struct heaptrack *h, const struct heaptrack_event *e) {
-        int r = h->n_events - h->n_put == HEAPTRACK_WAITING ? put_event(h) : 0;
-
-        import_trace_prefetch(h->t, e->block);
-        h->waiting[h->n_events++ % HEAPTRACK_WAITING] = *e;
-        return r;
-}
-
-static int put_events(struct heaptrack *h) {
-        int r = 0;
-
-        while (h->n_put < h->n_events && r >= 0)
-                r = put_event(h);
-        return r;
+/* The kind that has the blocks of this one. */
+static inline struct heaptrack_kind *kind_of_blocks(const struct heaptrack *h, uint64_t number) {
+        return &h->kinds.items[h->kinds.items[number].first];
 }
 
 static inline int kind_came(struct heaptrack *h, uint64_t number) {
-        struct heaptrack_kind *k = &h->kinds.items[h->kinds.items[number].first];
+        struct heaptrack_kind *k = kind_of_blocks(h, number);
         uint32_t block = block_new(h);
 
         h->next.items[block] = k->youngest;
         k->youngest = h->latest_block = block;
         h->latest_kind = number;
-        return add_event(h, &(struct heaptrack_event){.time_ns = h->now_ns,
-                                                      .size_bytes = k->size_bytes,
-                                                      .block = block,
-                                                      .stack = k->stack,
-                                                      .is_alloc = true});
+        return import_trace_allocate(h->t, h->now_ns, 0, address_of(block), k->size_bytes,
+                                     k->stack);
 }
 
 static uint32_t other_thread(struct heaptrack *h) {
@@ -380,7 +362,7 @@ static uint32_t other_thread(struct heaptrack *h) {
 }
 
 static inline int kind_went(struct heaptrack *h, uint64_t number) {
-        struct heaptrack_kind *k = &h->kinds.items[h->kinds.items[number].first];
+        struct heaptrack_kind *k = kind_of_blocks(h, number);
         uint32_t *link = &k->youngest, block, thread = 0;
         bool is_temporary;
 
@@ -390,17 +372,14 @@ static inline int kind_went(struct heaptrack *h, uint64_t number) {
         h->latest_kind = UINT64_MAX;
         block = *link;
         if (!block) /* before it was attached, or the file is damaged: no block is there */
-                return add_event(h, &(struct heaptrack_event){.time_ns = h->now_ns,
-                                                              .block = UINT32_MAX});
+                return import_trace_release(h->t, h->now_ns, 0, address_of(UINT32_MAX));
         *link = h->next.items[block];
         h->next.items[block] = h->free_block;
         h->free_block = block;
         /* silt calls the last block temporary that a thread frees, heaptrack only with nothing between: then another one freed it */
         if (block == h->latest_block && !is_temporary)
                 thread = other_thread(h);
-        return add_event(h, &(struct heaptrack_event){.time_ns = h->now_ns,
-                                                      .block = block,
-                                                      .thread = thread});
+        return import_trace_release(h->t, h->now_ns, thread, address_of(block));
 }
 
 static int refuse_event(struct heaptrack *h, int r) {
@@ -434,10 +413,19 @@ static int take_event(struct heaptrack *h, const char *line) {
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
+/* heaptrack looks at the clock every 10 ms and at the end, silt's exports write every millisecond in which something was. */
+static void take_time(struct heaptrack *h, uint64_t time_ns) {
+        h->step_ns = MIN(h->step_ns, h->last_step_ns);
+        h->last_step_ns = UINT64_MAX;
+        if (time_ns <= h->now_ns)
+                return;
+        h->last_step_ns = time_ns - h->now_ns;
+        h->now_ns = time_ns;
+}
+
 static int take_number(struct heaptrack *h, const char *line) {
         const char *at = line + 2;
         uint64_t v;
-        int r;
 
         if (!take_hex(&at, &v))
                 return refuse_line(h, line);
@@ -446,12 +434,11 @@ static int take_number(struct heaptrack *h, const char *line) {
         case 'R':
                 if (__builtin_mul_overflow(v, h->page_bytes, &v) || v > 1ull << 56)
                         return refuse_line(h, line);
-                r = put_events(h);
-                return v && r >= 0 ? import_trace_rss(h->t, h->now_ns, v) : r;
+                return v ? import_trace_rss(h->t, h->now_ns, v) : 0;
         default:
                 if (v > HEAPTRACK_MAX_MS)
                         return refuse_line(h, line);
-                h->now_ns = MAX(h->now_ns, v * 1000000);
+                take_time(h, v * 1000000);
                 return 0;
         }
 }
@@ -532,28 +519,48 @@ static int take_line(struct heaptrack *h, const char *line, size_t n) {
         }
 }
 
-/* Nearly all lines are "+ 1f" and "- 1f": as many of them as are in the buffer, taken where they are. Whatever is unusual about a line is left to
- * take_line. 0, or -errno. */
-static int take_kinds(struct heaptrack *h) {
-        struct import_input *in = h->in;
-        size_t begin = in->begin;
-        uint64_t n_lines = 0;
-        int r = 0;
+/* Nearly all lines are "+ 1f" and "- 1f": some of them, where they are in the buffer, so that what they need is on its way while the next are read.
+ * Whatever is unusual about a line is left to take_line. How many there are; *ret_end: behind the last. */
+static size_t read_kinds(const struct heaptrack *h, size_t *ret_end,
+                         struct heaptrack_line ret[HEAPTRACK_LINES]) {
+        const struct import_input *in = h->in;
+        size_t begin = in->begin, n = 0;
 
-        while (r >= 0 && in->end - begin > HEAPTRACK_FAST_BYTES) {
+        while (n < HEAPTRACK_LINES && in->end - begin > HEAPTRACK_FAST_BYTES) {
                 const char *line = (const char *)in->buf + begin, *at = line + 2;
                 uint64_t number;
 
                 if ((line[0] != '+' && line[0] != '-') || line[1] != ' ' ||
                     !take_hex(&at, &number) || *at != '\n' || number >= h->kinds.n)
                         break;
+                __builtin_prefetch(&h->kinds.items[number], 1);
                 begin += (size_t)(at + 1 - line);
-                n_lines++;
-                r = line[0] == '+' ? kind_came(h, number) : kind_went(h, number);
+                ret[n++] = (struct heaptrack_line){(uint32_t)number, line[0] == '+'};
         }
-        in->taken_bytes += begin - in->begin;
-        in->n_lines += n_lines;
-        in->begin = begin;
+        *ret_end = begin;
+        return n;
+}
+
+/* 0, or -errno. */
+static int take_kinds(struct heaptrack *h) {
+        struct heaptrack_line lines[HEAPTRACK_LINES];
+        struct import_input *in = h->in;
+        size_t n = HEAPTRACK_LINES, end;
+        int r = 0;
+
+        while (r >= 0 && n == HEAPTRACK_LINES) {
+                n = read_kinds(h, &end, lines);
+                for (size_t i = 0; i < n; i++)
+                        if (!lines[i].is_alloc)
+                                __builtin_prefetch(
+                                        &h->next.items[kind_of_blocks(h, lines[i].kind)->youngest]);
+                for (size_t i = 0; i < n && r >= 0; i++)
+                        r = lines[i].is_alloc ? kind_came(h, lines[i].kind)
+                                              : kind_went(h, lines[i].kind);
+                in->taken_bytes += end - in->begin;
+                in->n_lines += n;
+                in->begin = end;
+        }
         return r < 0 ? refuse_event(h, r) : 0;
 }
 
@@ -612,15 +619,19 @@ static int read_recording(struct import_input *in, struct import_trace *t, struc
                               .t = t,
                               .reterr = reterr,
                               .arena = arena_new(),
-                              .latest_kind = UINT64_MAX};
-        int r = read_lines(&h);
+                              .latest_kind = UINT64_MAX,
+                              .step_ns = HEAPTRACK_STEP_NS,
+                              .last_step_ns = UINT64_MAX};
+        int r;
 
-        if (r >= 0)
-                r = put_events(&h);
+        vec_push(&h.next, 0); /* no block has this number */
+        r = read_lines(&h);
+
         if (r >= 0)
                 r = begin(&h);
         if (r >= 0) {
                 tell(&h);
+                import_trace_clock_step(t, h.step_ns);
                 import_trace_end(t, h.now_ns, TRACE_ENDED_UNKNOWN, -1);
         }
         vec_free(&h.strings);

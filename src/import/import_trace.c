@@ -21,7 +21,7 @@
 #include "trace/limit.h"
 #include "trace/writer.h"
 
-enum { IMPORT_PATH_BYTES = 64, IMPORT_MAX_ARGS = 4096 };
+enum { IMPORT_PATH_BYTES = 64, IMPORT_MAX_ARGS = 4096, IMPORT_MANY_EVENTS = 1 << 20 };
 #define NUMBERED_NS UINT64_C(1000000000)
 static const uint64_t max_kept_bytes = 4ull << 30; /* of copies of files */
 
@@ -47,7 +47,7 @@ struct import_trace {
         struct map texts; /* hash → string of the arena */
         struct import_totals totals;
         VEC(bool) is_counted; /* by stack: in n_stacks */
-        uint64_t started_unix_ns, last_ns, end_ns, n_stacks, n_events;
+        uint64_t started_unix_ns, last_ns, end_ns, clock_step_ns, n_stacks, n_events;
         size_t n_moments, n_files;
         bool has_end;
         enum trace_ended ended;
@@ -210,6 +210,7 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
                 close(fd);
                 return r;
         }
+        trace_writer_hurry(t->writer);
         r = trace_maker_new(t->writer, meta.flags, &t->maker);
         if (r >= 0)
                 r = trace_maker_begin_process(t->maker, &process, false, &t->process);
@@ -361,7 +362,8 @@ int import_trace_call(struct import_trace *t, const struct import_place *p, uint
 
 /* Events without times are numbered: the n-th is at n seconds. */
 static uint64_t at(struct import_trace *t, uint64_t time_ns) {
-        t->n_events++;
+        if (unlikely(++t->n_events == IMPORT_MANY_EVENTS)) /* worth a thread */
+                trace_writer_set_worker(t->writer, true);
         if (t->has_no_time)
                 time_ns = t->n_events * NUMBERED_NS;
         t->last_ns = MAX(t->last_ns, time_ns);
@@ -404,10 +406,6 @@ int import_trace_reallocate(struct import_trace *t, uint64_t time_ns, uint32_t t
 
         count_path(t, stack);
         return trace_maker_reallocate(t->maker, at(t, time_ns), thread, old_address, &block);
-}
-
-void import_trace_prefetch(struct import_trace *t, uint64_t address) {
-        trace_maker_prefetch(t->maker, t->thread, address);
 }
 
 int import_trace_rss(struct import_trace *t, uint64_t time_ns, uint64_t rss_bytes) {
@@ -479,6 +477,10 @@ void import_trace_limit(struct import_trace *t, const char *sentence) {
                 str_addf(&t->limits, ". %s", sentence);
 }
 
+void import_trace_clock_step(struct import_trace *t, uint64_t step_ns) {
+        t->clock_step_ns = MAX(t->clock_step_ns, step_ns);
+}
+
 void import_trace_tell_larger(struct import_trace *t, uint64_t n_paths) {
         struct unit_text n;
         char text[200];
@@ -514,7 +516,7 @@ static void tell_misfits(struct import_trace *t) {
 
 void import_trace_tell_limits(struct import_trace *t, const char *first) {
         struct str text = {0};
-        struct trace_limit l = {.kind = LIMIT_IMPORTED};
+        struct trace_limit l = {.kind = LIMIT_IMPORTED, .count = t->clock_step_ns};
         char note[1024];
 
         tell_misfits(t);

@@ -97,8 +97,6 @@ int import_trace_release(struct import_trace *t, uint64_t time_ns, uint32_t thre
 int import_trace_reallocate(struct import_trace *t, uint64_t time_ns, uint32_t thread,
                             uint64_t old_address, uint64_t address, uint64_t size_bytes,
                             uint32_t stack);
-/* An event with this address comes soon: its memory is fetched. */
-void import_trace_prefetch(struct import_trace *t, uint64_t address);
 /* Resident memory. */
 int import_trace_rss(struct import_trace *t, uint64_t time_ns, uint64_t rss_bytes);
 
@@ -133,6 +131,8 @@ void import_trace_count_tick(struct import_trace *t, uint64_t time_ns, uint32_t 
 void import_trace_note(struct import_trace *t, uint64_t time_ns, const char *text);
 /* A limit of this file beside those of its format, a sentence without its end: "Figures are estimates of samples, one in 512.0 KiB". */
 void import_trace_limit(struct import_trace *t, const char *sentence);
+/* Times are multiples of so many nanoseconds: no rate is told of what took but a few of them. Of several files the longest counts. */
+void import_trace_clock_step(struct import_trace *t, uint64_t step_ns);
 /* The limit of a file in which so many call paths have more in use than they allocated: of a window, say. 0: none. */
 void import_trace_tell_larger(struct import_trace *t, uint64_t n_paths);
 /* The program's end, where the source knows it; else that of the last event. status: -1 unknown. */

@@ -419,8 +419,10 @@ static void tell(struct ltrace *l) {
         if (!l->has_times)
                 import_trace_limit(
                         l->t, "It has no times, and events are numbered: record with ltrace -ttt");
-        if (l->has_whole)
+        if (l->has_whole) {
+                import_trace_clock_step(l->t, 1000000000);
                 import_trace_limit(l->t, "Its times are whole seconds: record with ltrace -ttt");
+        }
         if (l->has_inside)
                 import_trace_limit(
                         l->t,

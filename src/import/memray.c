@@ -30,6 +30,8 @@ enum {
         MEMRAY_MAX_NATIVE_DEPTH = 1 << 12,
 };
 
+#define MEMRAY_STEP_NS 10000000u /* it looks at the clock every 10 ms unless told otherwise */
+
 enum record {
         RECORD_FILLER = 0,
         RECORD_TRAILER = 1,
@@ -618,6 +620,7 @@ static int read_capture(struct import_input *in, struct import_trace *t, struct 
                 r = read_records(&m);
         if (r >= 0) {
                 tell(&m);
+                import_trace_clock_step(t, MEMRAY_STEP_NS);
                 import_trace_end(t,
                                  m.head.end_ms > m.head.start_ms
                                          ? MIN(m.head.end_ms - m.head.start_ms, 1ull << 43) *

@@ -358,13 +358,6 @@ static void maker_allocate(struct trace_maker *m, struct maker_process *p, uint3
         book_allocate(&m->book, p->figures, b, &birth);
 }
 
-void trace_maker_prefetch(struct trace_maker *m, uint32_t thread, uint64_t address) {
-        const struct maker_process *p = maker_of_thread(m, thread);
-
-        if (p)
-                live_prefetch(&p->live, address);
-}
-
 int trace_maker_allocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
                          const struct trace_maker_block *block) {
         struct maker_process *p = maker_of_thread(m, thread);

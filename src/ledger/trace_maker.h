@@ -62,8 +62,6 @@ int trace_maker_release(struct trace_maker *m, uint64_t time_ns, uint32_t thread
 /* Of old_address to block; old_address 0: an allocation, and no reallocation. */
 int trace_maker_reallocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
                            uint64_t old_address, const struct trace_maker_block *block);
-/* An event with this address comes soon: its memory is fetched. */
-void trace_maker_prefetch(struct trace_maker *m, uint32_t thread, uint64_t address);
 /* A call that returned no block. */
 int trace_maker_fail(struct trace_maker *m, uint64_t time_ns, uint32_t thread, uint64_t size_bytes);
 /* So many events are missing here. */

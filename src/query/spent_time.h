@@ -22,6 +22,8 @@ bool query_has_ticks(const struct query *q);
 bool query_is_of_time(const struct query *q);
 /* Another tool recorded it, and did not know all. */
 bool query_is_imported(const struct query *q);
+/* Times of what was imported are multiples of it; 0: as exact as silt's own. */
+uint64_t query_clock_step_ns(const struct query *q);
 /* There is neither yet: it was cut off, or has just begun, before anything of what the program did was written. */
 bool query_is_blank(const struct query *q);
 

@@ -28,14 +28,24 @@ bool query_is_of_time(const struct query *q) {
         return query_has_ticks(q) && q->view->n_events == 0;
 }
 
-bool query_is_imported(const struct query *q) {
+/* False: no other tool recorded it. */
+static bool find_imported(const struct query *q, struct trace_limit *ret) {
         const struct trace_view *v = query_view(q);
-        struct trace_limit l;
 
         for (size_t i = 0; i < v->n_notes; i++)
-                if (trace_limit_parse(v->notes[i].text, &l) && l.kind == LIMIT_IMPORTED)
+                if (trace_limit_parse(v->notes[i].text, ret) && ret->kind == LIMIT_IMPORTED)
                         return true;
         return false;
+}
+
+bool query_is_imported(const struct query *q) {
+        return find_imported(q, &(struct trace_limit){0});
+}
+
+uint64_t query_clock_step_ns(const struct query *q) {
+        struct trace_limit l;
+
+        return find_imported(q, &l) ? l.count : 0;
 }
 
 bool query_is_blank(const struct query *q) {

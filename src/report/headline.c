@@ -25,7 +25,9 @@ enum {
         HEADLINE_JSON_WIDTH = 1000,
 };
 
+/* A rate is of a time that is known to a tenth. */
 #define HEADLINE_MIN_RATE_NS 1000000u
+#define HEADLINE_MIN_RATE_STEPS 10u
 #define HEADLINE_MOMENT_NS 1000000000u /* between two without times */
 
 #define HEADLINE_MIN_EXCESS 0.005 /* of the peak: less does not show in the curve */
@@ -68,7 +70,8 @@ uint64_t headline_run_ns(const struct report *r) {
 const char *headline_rate(const struct report *r, uint64_t n, struct unit_text *t) {
         uint64_t span_ns = headline_span_ns(r), rate, unit = 1;
 
-        if (span_ns < HEADLINE_MIN_RATE_NS || n == 0 || r->whole.lacks_time)
+        if (span_ns < HEADLINE_MIN_RATE_NS || n == 0 || r->whole.lacks_time ||
+            span_ns / HEADLINE_MIN_RATE_STEPS < query_clock_step_ns(r->q))
                 return "";
         rate = unit_nearest((double)n * 1e9 / (double)span_ns);
         while (rate / unit >= 1000)

@@ -253,7 +253,7 @@ static void put_one(void *ctx, const struct trace_limit *l, const struct trace_n
         json_put_string(p->j, "kind", trace_limit_name(l->kind));
         json_put_uint(p->j, "pid", l->pid);
         json_put_uint(p->j, "bytes", l->bytes);
-        json_put_uint(p->j, "count", l->count);
+        json_put_uint(p->j, "count", l->kind == LIMIT_IMPORTED ? 0 : l->count);
         json_put_string(p->j, "text", l->text);
         json_end(p->j);
 }

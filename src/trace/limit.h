@@ -25,10 +25,11 @@ enum trace_limit_kind {
 
 struct trace_limit {
         enum trace_limit_kind kind;
-        uint32_t pid;          /* 0: no one process */
-        uint64_t bytes, count; /* 0: not known */
-        const char *text;      /* the sentence, inside the note's */
-        bool is_summed; /* a part of what a sentence of its own adds up: processes not seen */
+        uint32_t pid; /* 0: no one process */
+        /* 0: not known. Of what was imported count is a step of the source's clock, in nanoseconds. */
+        uint64_t bytes, count;
+        const char *text; /* the sentence, inside the note's */
+        bool is_summed;   /* a part of what a sentence of its own adds up: processes not seen */
 };
 
 const char *trace_limit_name(enum trace_limit_kind kind);

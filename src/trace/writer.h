@@ -96,6 +96,9 @@ bool trace_writer_set_worker(struct trace_writer *w, bool on);
 /* All that ended is in the file, or will not be: for before a pause, and before somebody is told. */
 void trace_writer_settle(struct trace_writer *w);
 
+/* Slices that took long are packed no harder than others: for who does not wait for a program meanwhile. */
+void trace_writer_hurry(struct trace_writer *w);
+
 /* True when rows written since the last checkpoint outweigh one: time for trace_put_checkpoint,
  * right after end_slice. The caller also puts one behind the last slice, before finish. */
 bool trace_wants_checkpoint(const struct trace_writer *w, size_t n_sites_now);

@@ -209,7 +209,8 @@ void trace_end_slice(struct trace_writer *w, uint64_t end_ns, const struct trace
         };
         x.n_mappings = w->defs.mappings.n;
         x.n_ticks = w->ticks.n;
-        x.is_hard = x.s.n_events * 1000 < (x.s.end_us - x.s.begin_us) * WRITER_CALM_EVENTS_PER_MS;
+        x.is_hard = !w->is_hurried &&
+                    x.s.n_events * 1000 < (x.s.end_us - x.s.begin_us) * WRITER_CALM_EVENTS_PER_MS;
         trace_packer_try_hard(w->packer, x.is_hard);
         if (x.has_room) /* else definitions wait as rows, which take less than a chunk a slice */
                 trace_defs_flush(&w->defs, w->packer, &w->must);
@@ -242,6 +243,10 @@ bool trace_writer_set_worker(struct trace_writer *w, bool on) {
                 vec_free(&w->pending.moves);
         }
         return w->worker;
+}
+
+void trace_writer_hurry(struct trace_writer *w) {
+        w->is_hurried = true;
 }
 
 void writer_look_pending(struct trace_writer *w) {

@@ -54,6 +54,7 @@ struct trace_writer {
         trace_move_vec moves; /* of the open slice */
         trace_tick_vec ticks; /* likewise */
         bool is_sampled;
+        bool is_hurried;            /* no slice is packed hard */
         uint32_t slice_flags;       /* of every slice */
         bool knows_moves, has_move; /* somebody put some, maybe none; a MOVE is in the file */
         bytes_buf must, body, site_body, index_entries;

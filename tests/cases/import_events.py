@@ -454,6 +454,25 @@ def test_heaptracks_code_without_a_name_is_one_place(t):
     assert r.code == 0 and not [f for f in parse(r.stdout)["functions"] if f["status"] != "same"], r.text
 
 
+def heaptrack_file(times_ms):
+    """A thousand allocations at each of the times."""
+    return ("v 10400 3\nX ./a\nI 1000 10\ns 3 ./a\ns 1 f\ni 10 1 2\nt 1 0\na 10 1\n"
+            + "".join(f"c {time:x}\n" + "+ 0\n- 0\n" * 1000 for time in times_ms) + f"c {times_ms[-1] + 1:x}\n").encode()
+
+
+def test_no_rate_is_told_of_a_few_steps_of_the_clock(t):
+    """heaptrack looks at its clock every 10 ms: what took 1 ms may have taken 20. silt's own exports are of milliseconds."""
+    for name, times_ms, rate in (("one", [1], ""), ("steps", [10, 20, 50], ""), ("long", [10, 20, 1999], "1,500"), ("fine", [1, 2, 3, 4, 99], "50,000")):
+        path = write(t.path(name), heaptrack_file(times_ms))
+        r = t.silt.command("report", path)
+        assert r.code == 0, r.errors
+        found = re.search(r"allocations, ([0-9,]+) per second", r.text)
+        assert (found.group(1) if found else "") == rate, (name, r.text[:600])
+        assert re.search(rf"per second +{rate or '-'}$", r.text, re.M), (name, r.text[:1500])
+        limits = parse(t.silt.command("report", "--json", path).stdout)["limits"]
+        assert [limit["count"] for limit in limits if limit["kind"] == "imported"] == [0], limits
+
+
 def test_what_another_tool_does_not_tell_is_unknown_in_every_view(t):
     """No mappings, no pid, no failed calls, no lost events, no silt in the program: nowhere a 0, and nowhere a made-up number."""
     path = write(t.path("x.heaptrack"), b"v 10400 3\nX ./prog -p\nI 1000 10\ns 4 main\ni 10 0 1\nt 1 0\na 64 1\nc 0\n+ 0\n+ 0\n- 0\nR 3\nc 14\n")
