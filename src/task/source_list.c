@@ -24,7 +24,8 @@ const char *source_state_name(enum source_state s) {
         return names[s];
 }
 
-const struct source_kind *source_kind_of(const char *table) {
+/* table: as a trace names variables. NULL: none of GLib's. */
+static const struct source_kind *source_kind_of(const char *table) {
         static const struct source_kind kinds[] = {
                 {"g_timeout_funcs", "timeout", "timeouts", false, true},
                 {"g_idle_funcs", "idle call", "idle calls", true, false},

@@ -22,8 +22,6 @@ struct source_kind {
         bool is_idle;              /* called as soon as nothing else is to be done */
         bool is_timer; /* of nothing else: two with the same callback and data do the same */
 };
-/* table: as a trace names variables. NULL: none of GLib's. */
-const struct source_kind *source_kind_of(const char *table);
 
 struct source_group {
         const struct source_kind *kind; /* NULL: another's */
