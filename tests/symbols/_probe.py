@@ -77,6 +77,10 @@ class Shapes:
         """What is known of it by its unwind tables alone."""
         return ("guess", "+" + self.begins[function], "", 0)
 
+    def only_nameless(self):
+        """All that unwind tables alone tell of the addresses that are asked for."""
+        return {self.outer: [self.nameless("shapes_outer")], self.hidden: [self.nameless("shapes_hidden")]}
+
     def probe(self, *options, path=None, addresses=None, env=None, build_id=None):
         """(frames by address, origin): frames are (kind, function, file, line)."""
         tool = os.path.join(self.t.context.build_dir, "src", "symbol", "symbol_probe")
