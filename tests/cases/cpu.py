@@ -19,6 +19,7 @@ import subprocess
 import time
 
 from harness.cases import skip
+from harness.chunks import chunk_ends
 from harness.process import find_by_argument, give_up, run
 
 MS = 1_000_000
@@ -413,15 +414,6 @@ def test_recorder_is_killed(t):
     assert with_callees(paths(t, trace))["spend_forever"] >= 0.9 * total(paths(t, trace))
     v = t.silt.command("verify", trace)
     assert v.code in (0, 1) and v.errors == "", f"{v.code}: {v.errors}"
-
-
-def chunk_ends(data):
-    """(kind, where it ends) of each chunk of a trace, as docs/trace-format.md has it."""
-    at = 0
-    while data[at : at + 4] == b"\xf5slt":
-        kind = data[at + 4 : at + 8].decode()
-        at += (32 + int.from_bytes(data[at + 12 : at + 16], "little") + 7) // 8 * 8
-        yield kind, at
 
 
 def test_cut_before_a_slice(t):

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+from harness.chunks import cut_in_a_chunk
 from harness.clickhouse import ClickHouse, free_ports
 from harness.process import give_up, run
 
@@ -175,7 +176,7 @@ def a_damaged_trace(t, server):
     """That is said, each snapshot says so, and what follows in the whole file is sent when it turns up."""
     trace, cut = t.path("t.silt"), t.path("cut.silt")
     with open(trace, "rb") as f, open(cut, "wb") as to:
-        to.write(f.read(os.path.getsize(trace) * 6 // 10))
+        to.write(cut_in_a_chunk(f.read(), 0.6))
     own = ("--spool", t.path("another spool"))
     r = push(t, cut, server.url("cut"), *own)
     assert r.code == 0 and "cut.silt' is incomplete" in r.errors and "marked as damaged" in r.errors, r.errors
