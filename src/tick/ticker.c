@@ -323,10 +323,22 @@ static void tell_waits(struct ticker *t, uint64_t time_ns) {
 
 /* ---- records --------------------------------------------------------------------------------------- */
 
-/* A program that runs with other rights than who started it: the kernel takes the events away, as if it had ended. */
+/* Whether it is the last of its process. */
+static bool is_alone(const struct ticker *t, const struct tick_thread *thread) {
+        for (size_t i = 0; i < t->tasks.living.n; i++) {
+                const struct tick_thread *other = t->tasks.living.items[i];
+
+                if (other != thread && other->process == thread->process && !other->over_ns)
+                        return false;
+        }
+        return true;
+}
+
+/* A program that runs with other rights than who started it: the kernel takes the events away, as if it had ended. Where another thread runs a program
+ * anew, the first one ends, and the other has its number from then on. */
 static void note_hidden(struct ticker *t, const struct tick_thread *thread) {
         if (thread->tid != thread->process->pid ||
-            !tick_look_lives_on(thread->process->pid, thread->tid))
+            !tick_look_lives_on(thread->process->pid, thread->tid) || !is_alone(t, thread))
                 return;
         if (t->stats.n_hidden++ == 0)
                 snprintf(t->stats.hidden_name, sizeof(t->stats.hidden_name), "%s", thread->name);
@@ -387,10 +399,13 @@ static void take_name(struct ticker *t) {
         const struct perf_record *r = &t->record;
 
         if (r->is_exec) {
-                struct tick_thread *before = tick_tasks_find(&t->tasks, (pid_t)r->tid);
+                /* the one that runs it may have had another number until then */
+                for (size_t i = 0; i < t->tasks.living.n; i++) {
+                        struct tick_thread *before = t->tasks.living.items[i];
 
-                if (before)
-                        end_thread(t, before, r->time_ns);
+                        if (before->process->pid == (pid_t)r->pid && !before->over_ns)
+                                end_thread(t, before, r->time_ns);
+                }
                 tick_tasks_exec(&t->tasks, (pid_t)r->pid, (pid_t)r->tid, r->text, r->time_ns);
                 if (t->options.off_cpu)
                         tick_run_begin(tick_tasks_find(&t->tasks, (pid_t)r->tid), r->time_ns);

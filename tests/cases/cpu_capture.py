@@ -162,6 +162,15 @@ def test_a_thread_that_runs_another_program_is_one(t):
         assert "blocked (2 threads together)" in r.errors, r.errors
 
 
+def test_another_thread_runs_another_program(t):
+    """The first thread ends then, and the other has its number: nothing is hidden from silt, and no thread is one more."""
+    for options in (["cpu", "run"], ["run", "--cpu"]):
+        r = run([t.silt.path, *options, "-f", "-o", t.path("t.silt"), "--", cpu.program(t), "beside", "split", "5"])
+        cpu.needs_samples(r)
+        assert r.code == 0 and "other rights" not in r.errors, r.errors
+        assert figures(t, t.path("t.silt"), "SELECT max(image) FROM processes") == [["2"]]
+
+
 def test_full_disk(t):
     """What is not in the file is said first, and by whoever recorded it."""
     disk, trace = t.path("disk"), t.path("t.silt")

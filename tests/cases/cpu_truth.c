@@ -413,6 +413,21 @@ static void killed(void) {
         raise(SIGKILL);
 }
 
+/* ---- another program ---------------------------------------------------------------------------- */
+
+static void *run_instead(void *words) {
+        execv("/proc/self/exe", words);
+        return NULL;
+}
+
+/* A thread that is not the first runs it. */
+static void run_beside(char **words) {
+        pthread_t one;
+
+        pthread_create(&one, NULL, run_instead, words);
+        pause();
+}
+
 int main(int argc, char **argv) {
         const char *what = argc > 1 ? argv[1] : "";
         long n = argc > 2 ? atol(argv[2]) : 0;
@@ -439,6 +454,8 @@ int main(int argc, char **argv) {
                 pingpong((int)n);
         else if (strcmp(what, "until") == 0 && argc > 2)
                 return until(argv[2]);
+        else if (strcmp(what, "beside") == 0)
+                run_beside(argv + 1);
         else if (strcmp(what, "killed") == 0)
                 killed();
         else
