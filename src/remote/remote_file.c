@@ -20,6 +20,7 @@ enum {
         LOADS_MAX = 16,
         NOTES_MAX_BYTES = 64 << 10,
         CALL_BYTES = 6,  /* the longest that says where it goes */
+        SUB_BYTES = 7,   /* sub $N,%rsp */
         NEAR_BYTES = 64, /* of code around a key that tables speak of */
         ROWS_MAX = 1 << 22,
         FDS_FEW = 256,                 /* so many descriptors are no matter */
@@ -433,21 +434,25 @@ uint64_t remote_file_room(struct remote_file *f, uint64_t function) {
 #else
         static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
         static const uint8_t first[] = {0x55, 0x48, 0x89, 0xe5};   /* push %rbp; mov %rsp,%rbp */
-        const uint8_t *at;
+        const uint8_t *at, *last; /* what is longer than any that begins there is not read */
         uint64_t room = 0;
         uint32_t more;
 
-        if (function < f->begin || function + NEAR_BYTES > f->end)
+        if (function < f->begin || function > f->end || f->end - function < NEAR_BYTES)
                 return 0;
         need_code_around(f, function, NEAR_BYTES);
         at = (const uint8_t *)to_copy(f, function);
+        last = at + NEAR_BYTES - SUB_BYTES;
         if (memcmp(at, landing, sizeof(landing)) == 0)
                 at += sizeof(landing);
         if (memcmp(at, first, sizeof(first)) != 0)
                 return 0;
         at += sizeof(first);
-        for (; (at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50); room += 8)
-                at += at[0] == 0x41 ? 2 : 1;                 /* push */
+        for (; at <= last && ((at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50));
+             room += 8)
+                at += at[0] == 0x41 ? 2 : 1; /* push */
+        if (at > last)
+                return 0;
         if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) /* sub $N,%rsp */
                 return room + at[3];
         memcpy(&more, at + 3, sizeof(more));

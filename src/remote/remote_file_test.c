@@ -107,7 +107,36 @@ static void test_code_alone(void **state) {
         }
         remote_file_free(f);
 }
+
+/* How much a function takes of the stack when it begins, as far as it is told in a few instructions: nothing is read behind them. */
+static void test_room(void **state) {
+        static const uint8_t begin[] = {
+                0x55, 0x48, 0x89, 0xe5,       /* push %rbp; mov %rsp, %rbp */
+                0x41, 0x57, 0x41, 0x56, 0x53, /* push %r15; push %r14; push %rbx */
+                0x48, 0x83, 0xec, 0x28,       /* sub $40, %rsp */
+        };
+        uint8_t code[256];
+        struct remote_file *f = make(REMOTE_ELF_NONE, begin, sizeof(begin));
+
+        (void)state;
+        assert_int_equal(remote_file_room(f, code_at), 3 * 8 + 40);
+        assert_int_equal(remote_file_room(f, UINT64_MAX - 1), 0);
+        remote_file_free(f);
+        memset(code, 0x50, sizeof(code)); /* push %rax, without end */
+        memcpy(code, begin, 4);
+        f = make(REMOTE_ELF_NONE, code, sizeof(code));
+        assert_int_equal(remote_file_room(f, code_at), 0);
+        remote_file_free(f);
+}
 #else
+static void test_room(void **state) {
+        struct remote_file *f = make(REMOTE_ELF_NONE, (const uint8_t *)"", 0);
+
+        (void)state;
+        assert_int_equal(remote_file_room(f, code_at), 0);
+        remote_file_free(f);
+}
+
 static void test_code_alone(void **state) {
         static const uint32_t code[] = {
                 [48] = 0xa9be7bfd, /* stp x29, x30, [sp, #-32]! */
@@ -129,10 +158,9 @@ static void test_code_alone(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_tables),
-                cmocka_unit_test(test_headers),
-                cmocka_unit_test(test_cut),
-                cmocka_unit_test(test_code_alone),
+                cmocka_unit_test(test_tables), cmocka_unit_test(test_headers),
+                cmocka_unit_test(test_cut),    cmocka_unit_test(test_code_alone),
+                cmocka_unit_test(test_room),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

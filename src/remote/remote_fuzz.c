@@ -28,6 +28,7 @@ static void ask_file(const uint8_t *bytes, size_t n_bytes, uint64_t off) {
         struct remote_file *f = remote_file_new_from(bytes, n_bytes);
         uint8_t build_id[32];
         uint64_t bias = 0;
+        bool is_word;
 
         if (!f)
                 return;
@@ -39,6 +40,9 @@ static void ask_file(const uint8_t *bytes, size_t n_bytes, uint64_t off) {
                 if (!(row & ROW_VALID) || remote_file_row(f, at, i % 2) != row)
                         abort();
                 remote_file_is_after_call(f, at);
+                remote_file_called(f, at, &is_word);
+                remote_file_room(f, at);
+                remote_file_room(f, remote_file_function(f, at));
         }
         if (remote_file_build_id(f, build_id) > sizeof(build_id) || remote_file_size_bytes(f) == 0)
                 abort();
