@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text as `perf script` prints it, for stackcollapse-perf.pl, the Firefox Profiler and whatever else reads samples: an event for
  * each allocation, its period the bytes; of time one for each tick, its period the nanoseconds. Many readers count events, so time that clocks were
- * late for is as many as there would have been.
+ * late for is as many as there would have been, and a tick that stands for many samples as many as they were.
  *
  *   sqlite3  1234/1234  0.000215:       4096 silt:malloc:
  *           7f0012 read_line+0x0 (/usr/bin/sqlite3)
@@ -87,16 +87,15 @@ static void put_tick_path(struct perf_script *p, uint32_t stack) {
         putc('\n', p->job->out);
 }
 
-/* How many events tell it. */
+/* How many events tell it. In bounded files one tick stands for many of long ago, and none may be left that tells how long one was. */
 static uint64_t events_of(struct perf_script *p, const struct trace_tick *tick) {
-        if (tick->state != TRACE_ON_CPU)
-                return 1;
+        uint64_t n = tick->n_samples;
+
         if (tick->n_samples == 1)
-                p->period_ns = tick->weight_ns;
-        if (tick->n_samples || !p->period_ns)
-                return 1;
-        return MIN(MAX((tick->weight_ns + p->period_ns / 2) / p->period_ns, 1u),
-                   (uint64_t)MAX_EVENTS);
+                p->period_ns = tick->state == TRACE_ON_CPU ? tick->weight_ns : p->period_ns;
+        else if (tick->state == TRACE_ON_CPU && p->period_ns)
+                n = (tick->weight_ns + p->period_ns / 2) / p->period_ns;
+        return MIN(MAX(n, 1u), (uint64_t)MAX_EVENTS);
 }
 
 static bool put_tick(void *ctx, const struct trace_tick *tick) {
@@ -105,18 +104,19 @@ static bool put_tick(void *ctx, const struct trace_tick *tick) {
                                                                 [TRACE_READY] = "ready-time"};
         struct perf_script *p = ctx;
         const struct trace_view *v = p->job->view;
-
         uint64_t n;
 
         if (tick->thread >= v->n_threads || tick->state >= TRACE_N_TICK_STATES)
                 return true;
         n = events_of(p, tick);
         for (uint64_t i = 0, told_ns = 0; i < n; i++) {
-                uint64_t part_ns = (tick->weight_ns - told_ns) / (n - i);
+                uint64_t part_ns = (tick->weight_ns - told_ns) / (n - i), before_ns;
 
                 told_ns += part_ns;
+                /* of many samples nobody knows more than when the first may have been */
+                before_ns = tick->n_samples > 1 ? 0 : tick->weight_ns - told_ns;
                 put_head(p, tick->thread, v->threads[tick->thread].start.process,
-                         tick->time_ns - MIN(tick->weight_ns - told_ns, tick->time_ns), part_ns,
+                         tick->time_ns - MIN(before_ns, tick->time_ns), part_ns,
                          events[tick->state]);
                 put_tick_path(p, tick->stack);
         }
