@@ -333,10 +333,10 @@ bool trace_put_graph(struct trace_writer *w, const struct trace_graph *g, const 
                                    0);
                 if (g->has_heads)
                         trace_chunk_set_version(w->must.items + at, TRACE_GRPH_VERSION);
-        }
-        if (w->max_bytes && w->must.n - must_bytes > w->max_bytes / WRITER_BOUND_PARTS) {
-                w->must.n = must_bytes;
-                return false;
+                if (w->max_bytes && w->must.n - must_bytes > w->max_bytes / WRITER_BOUND_PARTS) {
+                        w->must.n = must_bytes;
+                        return false;
+                }
         }
         if (!writer_write_must(w, must_bytes, true))
                 return false;
