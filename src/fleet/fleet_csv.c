@@ -9,13 +9,14 @@
 
 /* "" is the empty text, nothing is NULL. On a terminal nothing that steers it. */
 static void put_text(FILE *out, const char *text) {
-        size_t n = strlen(text);
         struct str clean = {0};
+        size_t n;
 
         if (isatty(fileno(out)) == 1) {
                 style_add_clean(&clean, text);
                 text = str_text(&clean);
         }
+        n = strlen(text);
         if (n && !text[strcspn(text, ",\"\r\n")] && text[0] != ' ' && text[n - 1] != ' ') {
                 fputs(text, out);
         } else {

@@ -69,7 +69,9 @@ void sources_add_sentence(const struct tasks *t, bool utf8, struct str *to) {
                          unit_bytes(&bytes, l->bytes));
                 add_states(l->n_in, to);
                 str_addf(to, "; %s of them %s ", unit_count(&n, most->n),
-                         most->n == 1 ? "is a" : "are");
+                         most->n > 1                         ? "are"
+                         : most->kind && most->kind->is_idle ? "is an"
+                                                             : "is a");
                 sources_add_kind(t, most, most->n, to);
                 str_add(to, ", ");
                 if (!sources_add_adder(t, most, utf8, to))
