@@ -157,7 +157,7 @@ def test_short_processes(t):
 
 def test_a_thread_that_runs_another_program_is_one(t):
     for options in (["cpu", "run"], ["run", "--cpu"]):
-        r = run([t.silt.path, *options, "-f", "-o", t.path("t.silt"), "--", "sh", "-c", "sleep 0.3 & exec sleep 0.3"])
+        r = run([t.silt.path, *options, "-f", "-o", t.path("t.silt"), "--", "sh", "-c", "sleep 0.3 & exec sleep 0.8"])
         cpu.needs_samples(r)
         assert "blocked (2 threads together)" in r.errors, r.errors
 
