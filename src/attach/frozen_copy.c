@@ -20,6 +20,7 @@ enum {
         COPY_STOP_MS =
                 20, /* those that stand still do not wait longer for one that has no processor */
         COPY_MAX_STOP_MS = 1280,
+        COPY_STOPS_MS = 5000,    /* all tries together */
         COPY_SHORT_MS = 2000,    /* for a system call that does not wait */
         COPY_CLONE_MS = 60000,   /* some seconds for a process of a terabyte */
         COPY_COLLECT_MS = 10000, /* for a thread in which the status can be taken */
@@ -243,7 +244,7 @@ static int copy_now(struct frozen_copy *c, struct standstill *s,
 int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *steps,
                      struct err *reterr) {
         struct standstill_watch watch = {0};
-        uint64_t stop_ms = COPY_STOP_MS;
+        uint64_t stop_ms = COPY_STOP_MS, stopped_ns = 0;
         int r = 1;
 
         for (unsigned i = 0; i < COPY_TRIES; i++) {
@@ -264,10 +265,12 @@ int frozen_copy_make(struct frozen_copy *c, const struct frozen_copy_steps *step
                 if (r == 0)
                         r = copy_now(c, &s, steps, reterr);
                 standstill_end(&s, &end_ns);
-                if (since_ns)
+                if (since_ns) {
                         c->pause_ns = MAX(c->pause_ns, end_ns - since_ns);
+                        stopped_ns += end_ns - since_ns;
+                }
                 watch.gives_in |= r == -EBUSY;
-                if (r <= 0 && r != -ETIMEDOUT && r != -EBUSY)
+                if ((r <= 0 && r != -ETIMEDOUT && r != -EBUSY) || stopped_ns >= COPY_STOPS_MS * MS)
                         break;
                 if (r == -ETIMEDOUT)
                         stop_ms = MIN(stop_ms * 2, (uint64_t)COPY_MAX_STOP_MS);
