@@ -241,6 +241,8 @@ static void test_kinds(void **state) {
         assert_int_equal(name_frame_kind(names, &f), NAME_PLAIN);
         f.file = "/usr/include/c++/12/bits/stl_vector.h";
         assert_int_equal(name_frame_kind(names, &f), NAME_ALLOCATOR);
+        f.file = "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h";
+        assert_int_equal(name_frame_kind(names, &f), NAME_ALLOCATOR);
         f.module = "libengine.so";
         f.file = "pool.c";
         assert_int_equal(name_frame_kind(names, &f), NAME_ALLOCATOR);
@@ -304,6 +306,8 @@ static void test_never_hides_programs(void **state) {
                 {"core::iter::f", "app", "", NAME_MACHINERY},
                 {"core::iter::f", "app", "/a.b/f.rs", NAME_MACHINERY},
                 {"futures::later", "app", "later.rs", NAME_MACHINERY},
+                {"concurrent_queue::unbounded::Unbounded<T>::push", "app", "", NAME_MACHINERY},
+                {"concurrent_queue::push(int)", "app", "q.cc", NAME_PLAIN},
                 {"futures::later", "app", "later.cpp", NAME_PLAIN},
                 {"core::ptr::drop_in_place<(app::A,fn() -> app::B)>", "app", "", NAME_MACHINERY},
                 {"load", "app", "/home/a/library/core/src/load.c", NAME_PLAIN},
