@@ -4,6 +4,8 @@
 
 #include "remote/remote_walk.h"
 
+#include <errno.h>
+
 #include "remote/remote_code.h"
 #include "remote/remote_mappings.h"
 #include "remote/remote_memory.h"
@@ -162,6 +164,18 @@ static bool step_made_edge(struct walk *w) {
         return true;
 }
 
+/* The object that calls, as the loader has it (struct link_map): it begins with how far the file is moved. What is left over on a stack looks like
+ * anything else that the stub pushes. */
+static bool is_caller(struct walk *w, uint64_t object, uint64_t ra) {
+        const struct remote_mapping *m = remote_space_at(w->space, ra - 1);
+        uint64_t moved;
+
+        errno = 0;
+        if (remote_memory_peek(&w->memory, object, &moved, sizeof(moved)) != sizeof(moved))
+                return errno != EFAULT; /* the process is gone */
+        return m && m->module && m->module->bias == moved;
+}
+
 /* _dl_runtime_resolve of x86_64: above what it saved of the processor's state, whose size the processor tells, lie rbx, the
  * object and the number that the stub pushed, and the return address. */
 static bool step_lazy_call(struct walk *w) {
@@ -176,7 +190,8 @@ static bool step_lazy_call(struct walk *w) {
                         return false;
                 if (!is_return_address(w, ra) || !word_at(w, at + 8, &object) ||
                     !word_at(w, at + 16, &number) || object < CODE_MIN || object % 8 != 0 ||
-                    object >> ARCH_USER_BITS != 0 || number > LAZY_NUMBER_MAX)
+                    object >> ARCH_USER_BITS != 0 || number > LAZY_NUMBER_MAX ||
+                    !is_caller(w, object, ra))
                         continue;
                 w->has_guessed = true;
                 set_caller(w, ra, at + 32, w->fp);
