@@ -278,6 +278,11 @@ static enum time_part_kind kernel_part(const struct path_look *p, const char **r
         return kind;
 }
 
+/* Who has it polls for all: the others wait for what happens, not for each other. */
+static bool is_turn_to_poll(const struct path_look *p, size_t i) {
+        return i + 1 < p->n && strcmp(plain_of(p, i + 1), "async_io::reactor::Reactor::lock") == 0;
+}
+
 static bool locks(const struct path_look *p, size_t i) {
         return is_lock(plain_of(p, i));
 }
@@ -364,6 +369,8 @@ static struct path_part part_of(const struct path_look *p) {
                 return x;
         }
         lock = find_outermost(p, locks);
+        if (lock != SIZE_MAX && is_turn_to_poll(p, lock))
+                lock = SIZE_MAX;
         allocator = find_outermost(p, allocates);
         if (lock != SIZE_MAX && (allocator == SIZE_MAX || lock <= allocator)) {
                 x.kind = TIME_IN_LOCKS;
