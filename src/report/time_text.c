@@ -17,6 +17,8 @@ enum {
         TIME_MAX_CELLS = 100,
         TIME_CAUSE_PCT = 20, /* of a part: a function with less is not named */
         TIME_HOT_PCT = 5,    /* of the CPU time: likewise */
+        TIME_PART_PCT =
+                30, /* of the CPU time: a part with more than any function is told in its place */
 };
 #define TIME_MIN_LOCK_SHARE 0.01
 
@@ -33,12 +35,66 @@ static bool is_blank(const struct query_frame *f) {
         return !f->function[0] && !f->module[0] && !f->offset;
 }
 
+static double pct_of(uint64_t ns, uint64_t whole_ns) {
+        return whole_ns ? 100.0 * (double)ns / (double)whole_ns : 0;
+}
+
+/* ", most of it in find_route": nothing where nobody has much. */
+static void add_cause(const struct style *s, const struct report *r, const struct time_part *p,
+                      const char *before, struct str *to) {
+        const struct time_cause *c = p->causes;
+        double pct;
+
+        if (!p->n_causes || is_blank(&c->frame))
+                return;
+        pct = pct_of(c->ns, p->ns);
+        if (pct < TIME_CAUSE_PCT)
+                return;
+        if (pct > 50)
+                str_addf(to, ", most of it %s ", before);
+        else
+                str_addf(to, ", %.0f %% of it %s ", pct, before);
+        add_name(s, r, &c->frame, false, to);
+}
+
+/* What no single function does, but many ways into the kernel or the allocator together. */
+static bool add_part(const struct style *s, const struct report *r, struct str *to) {
+        static const struct {
+                enum time_part_kind kind;
+                const char *words;
+        } parts[] = {
+                {TIME_IN_ALLOCATOR, "allocating and freeing"},
+                {TIME_IN_LOCKS, "taking locks"},
+                {TIME_IN_FAULTS, "page faults"},
+                {TIME_IN_CALLS, "system calls"},
+        };
+        const struct time_part *p, *most = NULL;
+        const char *words = "";
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                p = &r->cpu.of[parts[i].kind];
+                if (most && p->ns <= most->ns)
+                        continue;
+                most = p;
+                words = parts[i].words;
+        }
+        if (pct_of(most->ns, r->cpu.ns) < TIME_PART_PCT ||
+            (r->cpu.has_hot && most->ns <= r->cpu.hot.self_ns))
+                return false;
+        str_addf(to, ": %.0f %% of it in %s", pct_of(most->ns, r->cpu.ns), words);
+        add_cause(s, r, most, "for", to);
+        if (most->n_causes && most->causes->through[0] &&
+            pct_of(most->causes->ns, most->ns) >= TIME_CAUSE_PCT)
+                str_addf(to, " (through %s)", most->causes->through);
+        return true;
+}
+
 static void add_hot(const struct style *s, const struct report *r, struct str *to) {
         const struct time_hot *h = &r->cpu.hot;
 
-        if (!r->cpu.has_hot || 100.0 * (double)h->self_ns < TIME_HOT_PCT * (double)r->cpu.ns)
+        if (!r->cpu.has_hot || pct_of(h->self_ns, r->cpu.ns) < TIME_HOT_PCT)
                 return;
-        str_addf(to, ": %.0f %% of it in ", 100.0 * (double)h->self_ns / (double)r->cpu.ns);
+        str_addf(to, ": %.0f %% of it in ", pct_of(h->self_ns, r->cpu.ns));
         add_name(s, r, &h->frame, h->is_task, to);
         if (!is_blank(&h->host)) {
                 str_add(to, ", inlined into ");
@@ -52,17 +108,12 @@ static void add_hot(const struct style *s, const struct report *r, struct str *t
 /* Which wait is told: that for locks where it is noticeable, else none; who waits for work is not held up. */
 static void add_locks(const struct style *s, const struct report *r, struct str *to) {
         const struct time_part *p = &r->blocked.of[TIME_IN_LOCKS];
-        const struct time_cause *c = p->causes;
         struct unit_text t;
 
         if ((double)p->ns < TIME_MIN_LOCK_SHARE * (double)r->cpu.ns || !p->ns)
                 return;
         str_addf(to, " Threads waited %s for locks", unit_duration(&t, p->ns));
-        if (p->n_causes && !is_blank(&c->frame) &&
-            100.0 * (double)c->ns >= TIME_CAUSE_PCT * (double)p->ns) {
-                str_add(to, ", most of it in ");
-                add_name(s, r, &c->frame, false, to);
-        }
+        add_cause(s, r, p, "in", to);
         str_add(to, ".");
 }
 
@@ -86,7 +137,8 @@ void time_add_headline(const struct style *s, const struct report *r, bool with_
         if (span_ns >= 1000000u && r->cpu.ns > span_ns / 20)
                 str_addf(to, " (%.*f CPUs in the mean)", r->cpu.ns < 10 * span_ns ? 2 : 0,
                          (double)r->cpu.ns / (double)span_ns);
-        add_hot(s, r, to);
+        if (!add_part(s, r, to))
+                add_hot(s, r, to);
         str_add(to, ".");
         add_locks(s, r, to);
         if (r->metric == QUERY_BLOCKED && !r->blocked.ns)
