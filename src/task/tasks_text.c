@@ -134,7 +134,7 @@ static void add_none(const struct tasks *t, struct str *to) {
         else if (t->list.n_nameless)
                 str_addf(
                         to,
-                        ": %s block%s may be some, but the functions that would tell have no names: symbols are missing.",
+                        ": %s block%s may be some, but the functions that would tell have no names: symbols are missing. Build the program without strip ('strip = false' under [profile.release] in Cargo.toml).",
                         unit_count(&n, t->list.n_nameless), unit_s(t->list.n_nameless));
         else
                 str_add(to, " of a runtime that it knows.");
@@ -207,6 +207,8 @@ static void add_without_graph(const struct tasks *t, struct str *to) {
 }
 
 static void add_without_tasks(const struct tasks *t, bool utf8, struct str *to) {
+        bool is_blind = t->graph_idx != SIZE_MAX && t->graph.heap.n_heads && t->list.n_nameless;
+
         if (t->sources.n) {
                 add_finding(t, utf8, to);
                 sources_add_sentence(t, utf8, to);
@@ -220,12 +222,17 @@ static void add_without_tasks(const struct tasks *t, bool utf8, struct str *to) 
                 threads_add_sentence(t, utf8, to);
                 return;
         }
+        if (is_blind) { /* what silt could not see comes first */
+                add_none(t, to);
+                if (t->threads.groups.n)
+                        str_add(to, " ");
+        }
         threads_add_sentence(t, utf8, to);
-        if (to->n)
+        if (!is_blind && to->n)
                 str_add(to, " ");
         if (t->graph_idx == SIZE_MAX)
                 add_without_graph(t, to);
-        else
+        else if (!is_blind)
                 add_none(t, to);
         add_limits(t, to);
         if (t->sources.n_doubtful) {
