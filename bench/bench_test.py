@@ -191,6 +191,8 @@ class Profiles(unittest.TestCase):
         profiles.read(p, SCRIPT.splitlines(), FakeNames(), True, {"cpu-clock"})
         self.assertEqual((p.n, p.n_complete, p.n_frames), (2, 1, 4))
         self.assertEqual(p.weights, {("[kernel.kallsyms]", "?"): 1000000, ("/nowhere/prog", "_start"): 1})
+        p.add([], 5)  # time at no call path
+        self.assertEqual((p.n, p.complete_pct(), p.weights.total()), (2, 50, 1000006))
         only = profiles.Profile()
         profiles.read(only, SCRIPT.splitlines(), FakeNames(), True, {"cpu-clock"}, "prog")
         self.assertEqual(only.n, 1)

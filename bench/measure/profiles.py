@@ -133,8 +133,8 @@ class Profile:
         self.weights, self.inclusive = collections.Counter(), collections.Counter()
 
     def add(self, frames, weight=1):
-        """Frames are (module, function), innermost first."""
-        self.n += 1
+        """Frames are (module, function), innermost first. Without any it is no sample, but time that is told at no call path."""
+        self.n += bool(frames)
         self.n_frames += len(frames)
         self.n_complete += bool(frames) and frames[-1][1] in ROOTS
         self.weights[frames[0] if frames else ("", "?")] += weight
