@@ -121,16 +121,16 @@ static void add_branch(struct callers *p, const struct query_node *n, unsigned d
 /* A component may have the memory of paths whose innermost frame is another's: it is told by whole paths. */
 static struct query_tree *tree_of_component(const struct model *m, const char *name,
                                             const struct query_tree_options *o) {
-        struct query_answer part = *model_rows(m);
+        struct query_answer part = *model_paths(m);
         struct query_tree *tree;
 
         part.sites = calloc(part.n_sites + 1, sizeof(part.sites[0]));
         if (!part.sites)
                 abort();
         part.n_sites = 0;
-        for (size_t i = 0; i < model_rows(m)->n_sites; i++)
-                if (strcmp(query_component(m->q, model_rows(m)->sites[i].stack), name) == 0)
-                        part.sites[part.n_sites++] = model_rows(m)->sites[i];
+        for (size_t i = 0; i < model_paths(m)->n_sites; i++)
+                if (strcmp(query_component(m->q, model_paths(m)->sites[i].stack), name) == 0)
+                        part.sites[part.n_sites++] = model_paths(m)->sites[i];
         tree = query_tree_answer(m->q, &part, o);
         free(part.sites);
         return tree;
@@ -141,7 +141,7 @@ static void fill_tree(struct callers *p, const struct model *m, struct callers_o
                 .kind = of->is_top_down ? QUERY_TOP_DOWN : QUERY_BOTTOM_UP,
                 .merge = of->by == QUERY_BY_LINE && !of->is_top_down ? QUERY_MERGE_ASKER
                                                                      : QUERY_MERGE_FUNCTION,
-                .metric = model_metric(m->ask.sort),
+                .metric = model_paths_metric(m),
                 .min_share = MIN_SHARE,
                 .max_depth = MAX_DEPTH,
         };
@@ -149,7 +149,7 @@ static void fill_tree(struct callers *p, const struct model *m, struct callers_o
 
         p->tree = of->by == QUERY_BY_COMPONENT && !of->is_top_down
                           ? tree_of_component(m, str_text(&of->component), &o)
-                          : query_tree_answer(m->q, model_rows(m), &o);
+                          : query_tree_answer(m->q, model_paths(m), &o);
         root = p->tree->root;
         for (size_t i = 0; i < root->n_children; i++)
                 if (of->is_top_down || is_chosen(of, &root->children[i].frame))
@@ -158,10 +158,10 @@ static void fill_tree(struct callers *p, const struct model *m, struct callers_o
 
 /* One call path: all frames that are shown of it, with the figures of the whole. */
 static void fill_site(struct callers *p, const struct model *m, const struct callers_of *of) {
-        struct query_group_options o = {.by = QUERY_BY_SITE, .metric = model_metric(m->ask.sort)};
+        struct query_group_options o = {.by = QUERY_BY_SITE, .metric = model_paths_metric(m)};
         struct frame_stack stack = {0};
 
-        p->sites = query_group_answer(m->q, model_rows(m), &o);
+        p->sites = query_group_answer(m->q, model_paths(m), &o);
         for (size_t i = 0; i < p->sites->n; i++) {
                 const struct query_group *g = &p->sites->rows[i];
 

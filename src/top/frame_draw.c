@@ -61,11 +61,21 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         char text[64];
         size_t col = 0;
 
-        col = put_figure(c, row, col, INK_LIVE, "heap",
-                         model_totals(m)->lacks_live ? "unknown" : unit_bytes(&t, now->live_bytes));
+        if (m->is_of_time)
+                snprintf(text, sizeof(text), "%.1f", model_all_cpus(m));
+        if (m->is_of_time)
+                col = put_figure(c, row, col, INK_LIVE, "CPUs busy", text);
+        else
+                col = put_figure(c, row, col, INK_LIVE, "heap",
+                                 model_totals(m)->lacks_live ? "unknown"
+                                                             : unit_bytes(&t, now->live_bytes));
         if (now->has_rss)
                 col = put_figure(c, row, col, INK_RSS, model_resident_label(m),
                                  unit_bytes(&t, now->rss_bytes));
+        if (m->is_of_time) {
+                put_figure(c, row, col, INK_PLAIN, "at", unit_duration(&t, now->time_ns));
+                return row + 1;
+        }
         if (!model_has_rates(m)) {
                 col = put_figure(c, row, col, INK_PLAIN, "at",
                                  query_moment_text(m->q, &t, now->time_ns));
@@ -85,8 +95,16 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         return row + 1;
 }
 
+/* How high a column is: thousandths of a CPU, or bytes. */
+static uint64_t column_value(const struct model *m, size_t i, bool is_rss) {
+        if (is_rss)
+                return m->columns[i].rss_bytes;
+        return m->is_of_time ? (uint64_t)(m->column_cpus[i] * 1000) : m->columns[i].live_bytes;
+}
+
 static size_t draw_chart(struct canvas *c, const struct model *m, size_t row, size_t height,
                          bool is_rss) {
+        bool is_time = m->is_of_time && !is_rss;
         uint64_t values[MODEL_MAX_COLUMNS], most = 0;
         struct bars b = {.row = row,
                          .height = height,
@@ -97,15 +115,21 @@ static size_t draw_chart(struct canvas *c, const struct model *m, size_t row, si
         struct unit_text t;
 
         for (size_t i = 0; i < m->n_columns; i++) {
-                values[i] = is_rss ? m->columns[i].rss_bytes : m->columns[i].live_bytes;
+                values[i] = column_value(m, i, is_rss);
                 most = MAX(most, values[i]);
         }
         b.most = most;
         bars_draw(c, &b);
-        canvas_put_right(c, row, c->width, b.ink, unit_bytes(&t, most));
+        if (is_time)
+                snprintf(t.s, sizeof(t.s), "%.1f", (double)most / 1000);
+        else
+                unit_bytes(&t, most);
+        canvas_put_right(c, row, c->width, b.ink, t.s);
         if (height > 1)
                 canvas_put_right(c, row + height - 1, c->width, INK_DIM,
-                                 is_rss ? "resident" : "heap");
+                                 is_rss    ? "resident"
+                                 : is_time ? "CPUs"
+                                           : "heap");
         return row + height;
 }
 
@@ -140,11 +164,15 @@ static size_t n_columns(const struct canvas *c, const struct model *m, const str
         size_t names = u->view == UI_PATHS ? TREE_CELLS : NAME_CELLS,
                n = c->width > names ? (c->width - names) / FIGURE_CELLS : 0;
 
+        if (m->is_of_time)
+                return 1;
         return MIN(MAX(n, (size_t)1), ARRAY_SIZE(columns) - (m->cpu_ns ? 0 : 1));
 }
 
 static const struct column *column_at(const struct canvas *c, const struct model *m,
                                       const struct ui *u, size_t i) {
+        if (m->is_of_time)
+                return &columns[MODEL_BY_CPU];
         if (i + 1 == n_columns(c, m, u) && (size_t)u->sort > i &&
             (u->sort != MODEL_BY_CPU || m->cpu_ns))
                 return &columns[u->sort];
@@ -153,7 +181,7 @@ static const struct column *column_at(const struct canvas *c, const struct model
 
 static const char *figure_text(const struct model *m, const struct query_figures *f,
                                enum model_sort sort, struct unit_text *t) {
-        if (!model_has_rates(m) && sort != MODEL_BY_LIVE)
+        if (!f || (!model_has_rates(m) && sort != MODEL_BY_LIVE))
                 return "-";
         switch (sort) {
         case MODEL_BY_GROWTH:
@@ -179,7 +207,7 @@ static const char *cpu_text(double cpus, struct unit_text *t) {
         return t->s;
 }
 
-/* cpus: negative where nobody can tell. */
+/* f: NULL, and cpus: negative, where nobody can tell. */
 static size_t draw_row_figures(struct canvas *c, const struct model *m, const struct ui *u,
                                size_t row, const struct query_figures *f, double cpus) {
         size_t n = n_columns(c, m, u);
@@ -206,7 +234,9 @@ static size_t draw_heads(struct canvas *c, const struct model *m, const struct u
                 char text[32];
 
                 snprintf(text, sizeof(text), "%s%s",
-                         x->sort != u->sort ? "" : (c->utf8 ? "▼" : ">"),
+                         x->sort != (m->is_of_time ? MODEL_BY_CPU : u->sort)
+                                 ? ""
+                                 : (c->utf8 ? "▼" : ">"),
                          m->mapped && x->sort == MODEL_BY_LIVE ? "MAPPED" : x->title);
                 canvas_put_right(c, row, (i + 1) * FIGURE_CELLS - 1, INK_BAND, text);
                 canvas_add_spot(c, row, i * FIGURE_CELLS, (i + 1) * FIGURE_CELLS, x->key);
@@ -277,7 +307,8 @@ static size_t indent_of(const struct canvas *c, const struct ui *u, size_t at, s
 static void draw_path(struct canvas *c, const struct model *m, const struct ui *u, size_t row,
                       size_t at) {
         const struct callers_row *p = &u->paths.rows.items[at];
-        size_t col = draw_row_figures(c, m, u, row, p->f, -1);
+        size_t col = draw_row_figures(c, m, u, row, model_has_time_paths(m) ? NULL : p->f,
+                                      model_has_time_paths(m) ? model_path_cpus(m, p->f) : -1);
         struct str name = {0};
 
         col += indent_of(c, u, at, col);
@@ -318,7 +349,7 @@ static void draw_process(struct canvas *c, const struct model *m, size_t row, si
         bool has_rates = model_has_rates(m);
         struct unit_text live, resident, growth, allocs;
         const char *const figures[] = {
-                unit_bytes(&live, p->live_bytes),
+                m->is_of_time ? "-" : unit_bytes(&live, p->live_bytes),
                 p->has_rss ? unit_bytes(&resident, p->rss_bytes) : "-",
                 has_rates ? unit_bytes_signed(&growth, p->growth_bytes) : "-",
                 has_rates ? unit_count(&allocs, unit_nearest(p->allocs_per_s)) : "-",

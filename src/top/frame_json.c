@@ -27,8 +27,10 @@ static void put_known_double(struct json *j, const char *key, double v, int deci
 
 static void put_now(struct json *j, const struct model *m) {
         const struct query_totals *t = model_totals(m);
-        bool has_blocks = !t->lacks_blocks, has_traffic = has_blocks && !t->lacks_traffic,
-             has_events = !t->lacks_events, has_rates = model_has_rates(m);
+        bool has_live = !t->lacks_live && !m->is_of_time,
+             has_blocks = !t->lacks_blocks && !m->is_of_time,
+             has_traffic = has_blocks && !t->lacks_traffic,
+             has_events = !t->lacks_events && !m->is_of_time, has_rates = model_has_rates(m);
         const struct follower_now *now = &m->now;
 
         put_known_double(j, "at_s", (double)now->time_ns / 1e9, 6, !t->lacks_time);
@@ -39,12 +41,12 @@ static void put_now(struct json *j, const struct model *m) {
                 json_put_double(j, "live_error_bytes", m->live_error_bytes, 0);
         }
         put_bool(j, "attached", m->is_attached_late);
-        put_known(j, "live_bytes", now->live_bytes, !t->lacks_live);
-        put_known(j, "live_blocks", now->live_blocks, has_blocks && !t->lacks_live);
-        put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak);
+        put_known(j, "live_bytes", now->live_bytes, has_live);
+        put_known(j, "live_blocks", now->live_blocks, has_blocks && has_live);
+        put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak && !m->is_of_time);
         put_known(j, "rss_bytes", now->rss_bytes, now->has_rss);
         put_known(j, "allocations", now->n_allocs, has_traffic);
-        put_known(j, "frees", now->n_frees, has_traffic && !t->lacks_live);
+        put_known(j, "frees", now->n_frees, has_traffic && has_live);
         put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
         put_known(j, "failed_allocations", now->n_failed, has_events && !t->is_imported);
         put_known(j, "lost_events", now->n_lost, has_events && !t->is_imported);
@@ -87,12 +89,12 @@ static void put_group(struct json *j, const struct model *m, size_t at) {
         json_put_string(j, "file", g->frame.file);
         json_put_uint(j, "line", g->frame.line);
         json_key(j, "live_bytes");
-        if (g->self.lacks_live)
+        if (g->self.lacks_live || m->is_of_time)
                 json_null(j);
         else
                 json_int(j, g->self.end_bytes);
         json_key(j, "live_blocks");
-        if (g->self.lacks_blocks || g->self.lacks_live)
+        if (g->self.lacks_blocks || g->self.lacks_live || m->is_of_time)
                 json_null(j);
         else
                 json_int(j, g->self.end_blocks);
@@ -114,7 +116,7 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         show_put_pid(j, query_view(m->q), p->process);
         json_put_string(j, "name", query_process_name(m->q, p->process));
         put_bool(j, "is_alive", p->is_alive);
-        put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live);
+        put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live && !m->is_of_time);
         put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
         put_growth(j, p->growth_bytes, has_rates);
         put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_rates);

@@ -13,6 +13,13 @@ static void write_head(FILE *out, const struct model *m) {
         const struct follower_now *now = &m->now;
         struct unit_text time, live, peak, rss, rate, allocs;
 
+        if (m->is_of_time) {
+                fprintf(out, "at %s: %.1f CPUs busy  %s %s\n",
+                        query_moment_text(m->q, &time, now->time_ns), model_all_cpus(m),
+                        model_resident_label(m),
+                        now->has_rss ? unit_bytes(&rss, now->rss_bytes) : "unknown");
+                return;
+        }
         fprintf(out, "at %s: heap %s (peak %s)  %s %s",
                 query_moment_text(m->q, &time, now->time_ns),
                 model_totals(m)->lacks_live ? "unknown" : unit_bytes(&live, now->live_bytes),
@@ -38,7 +45,7 @@ static void write_row(FILE *out, const struct model *m, const struct style *s, s
         if (m->cpu_ns)
                 snprintf(cpu, sizeof(cpu), " %6.1f %%", 100 * model_cpus(m, at));
         fprintf(out, "%10s %10s %12s%s  %s\n",
-                g->self.lacks_live
+                g->self.lacks_live || m->is_of_time
                         ? "-"
                         : unit_bytes(&live, (uint64_t)MAX(g->self.end_bytes, (int64_t)0)),
                 has_rates ? unit_bytes_signed(&growth, g->self.end_bytes - g->self.begin_bytes)

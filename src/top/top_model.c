@@ -10,6 +10,7 @@
 #include "query/spent_time.h"
 #include "query/trace_origin.h"
 #include "show/view.h"
+#include "top/model_processes.h"
 #include "trace/limit.h"
 
 #define TIMELINE_NS 600000000000ull /* at most so far back */
@@ -17,12 +18,11 @@
 #define SAME_MOMENT_NS 1000000000ull
 
 enum {
-        MAX_RESIDENT = 64, /* processes whose resident memory is looked up */
         MAX_TITLE_CELLS = 40,
         SAME_PART = 256, /* resident sums that differ by less than this part are the same */
 };
 
-enum query_metric model_metric(enum model_sort sort) {
+static enum query_metric model_metric(enum model_sort sort) {
         switch (sort) {
         case MODEL_BY_GROWTH: return QUERY_GROWTH;
         case MODEL_BY_CHURN: return QUERY_COUNT;
@@ -40,71 +40,58 @@ double model_cpus(const struct model *m, size_t group_idx) {
                        : 0;
 }
 
+double model_path_cpus(const struct model *m, const struct query_figures *f) {
+        return m->now.window_ns ? (double)f->alloc_bytes / (double)m->now.window_ns : 0;
+}
+
+double model_all_cpus(const struct model *m) {
+        return m->now.window_ns ? (double)m->all_cpu_ns / (double)m->now.window_ns : 0;
+}
+
 const struct query_totals *model_totals(const struct model *m) {
         return &m->answer->totals;
 }
 
-const struct query_answer *model_rows(const struct model *m) {
+/* What the rows are of: blocks, or what the program mapped itself. */
+static const struct query_answer *model_rows(const struct model *m) {
         return m->mapped ? m->mapped : m->answer;
+}
+
+bool model_has_time_paths(const struct model *m) {
+        return m->ran && m->ask.sort == MODEL_BY_CPU && !m->mapped;
+}
+
+const struct query_answer *model_paths(const struct model *m) {
+        return model_has_time_paths(m) ? m->ran : model_rows(m);
+}
+
+enum query_metric model_paths_metric(const struct model *m) {
+        return model_has_time_paths(m) ? QUERY_CPU : model_metric(m->ask.sort);
 }
 
 double model_per_s(const struct model *m, double in_window) {
         return m->now.window_ns ? in_window / ((double)m->now.window_ns / 1e9) : 0;
 }
 
-/* ---- processes ----------------------------------------------------------------------------------- */
-
-static int compare_processes(const void *a, const void *b) {
-        const struct model_process *x = a, *y = b;
-
-        if (x->is_alive != y->is_alive)
-                return x->is_alive ? -1 : 1;
-        if (x->live_bytes != y->live_bytes)
-                return x->live_bytes > y->live_bytes ? -1 : 1;
-        return x->process < y->process ? -1 : x->process > y->process;
-}
-
-static void find_resident(struct model *m, struct model_process *p) {
-        struct query_scope last = {.process = p->process, .to_ns = UINT64_MAX};
-        struct query_column column;
-
-        last.from_ns = m->now.time_ns ? m->now.time_ns - 1 : 0;
-        if (p->is_alive && query_timeline(m->q, &last, 1, 0, &column, NULL) >= 0) {
-                p->has_rss = column.has_rss;
-                p->rss_bytes = column.rss_bytes;
-        }
-}
-
-static void fill_processes(struct model *m) {
-        const struct trace_view *v = query_view(m->q);
-        size_t n = MIN(m->answer->n_processes, v->n_processes);
-        struct model_process *all = calloc(n + 1, sizeof(*all));
-
-        if (!all)
-                abort();
-        for (size_t i = 0; i < n; i++) {
-                const struct query_totals *t = &m->answer->processes[i];
-
-                all[i] = (struct model_process){
-                        .process = (uint32_t)i,
-                        .is_alive = !v->processes[i].has_end,
-                        .live_bytes = t->end_bytes,
-                        .growth_bytes = (int64_t)(t->end_bytes - t->begin_bytes),
-                        .allocs_per_s = model_per_s(m, (double)t->n_allocs),
-                };
-        }
-        qsort(all, n, sizeof(*all), compare_processes);
-        m->n_all_processes = n;
-        m->n_processes = MIN(n, (size_t)MODEL_MAX_PROCESSES);
-        for (size_t i = 0; i < m->n_processes; i++) {
-                m->processes[i] = all[i];
-                if (i < MAX_RESIDENT)
-                        find_resident(m, &m->processes[i]);
-        }
-        free(all);
-}
-
 /* ---- one frame ----------------------------------------------------------------------------------- */
+
+/* What ran in the newest n columns, which are of this recording. */
+static int fill_cpus(struct model *m, const struct query_scope *window, size_t n,
+                     struct err *reterr) {
+        struct query_scope scope = *window;
+        double *ns = m->column_cpus + (m->n_columns - n);
+        int r;
+
+        memset(m->column_cpus, 0, sizeof(m->column_cpus));
+        if (!n || !m->is_of_time)
+                return 0;
+        scope.of_time = QUERY_CPU_TIME;
+        scope.to_ns = m->now.time_ns;
+        r = query_time_columns(m->q, &scope, n, ns, reterr);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                ns[i] /= (double)(scope.to_ns - scope.from_ns) / (double)n;
+        return r;
+}
 
 static int fill_timeline(struct model *m, const struct model_ask *ask, struct err *reterr) {
         static const struct timeline_past none;
@@ -122,7 +109,7 @@ static int fill_timeline(struct model *m, const struct model_ask *ask, struct er
         if (n)
                 timeline_past_fill(past, m->columns, n, n_own, m->columns_span_ns);
         m->n_columns = n;
-        return 0;
+        return fill_cpus(m, &scope, n ? n_own : 0, reterr);
 }
 
 void model_keep_timeline(const struct model *m, struct timeline_past *ret) {
@@ -256,7 +243,6 @@ static int fill_time(struct model *m, struct follower *f, const struct model_ask
                      struct err *reterr) {
         struct query_group_options o = {.by = ask->by, .metric = QUERY_CPU};
         _cleanup_(query_filter_freep) struct query_filter *filter = NULL;
-        _cleanup_(query_answer_freep) struct query_answer *a = NULL;
         struct query_scope window = follower_window(f);
         struct query_groups *cpu;
         int r = 0;
@@ -269,15 +255,16 @@ static int fill_time(struct model *m, struct follower *f, const struct model_ask
                 window.filter = filter;
         }
         if (r >= 0)
-                r = query_ask(m->q, &window, &a, reterr);
+                r = query_ask(m->q, &window, &m->ran, reterr);
         if (r < 0)
                 return r;
+        m->ran->scope.filter = NULL; /* which goes */
         if (!ask->of_mappings) {
-                cpu = query_group_answer(m->q, a, &o);
+                cpu = query_group_answer(m->q, m->ran, &o);
                 join_time(m, cpu);
                 query_groups_free(cpu);
         }
-        find_hot(m, a);
+        find_hot(m, m->ran);
         return 0;
 }
 
@@ -285,9 +272,10 @@ static void model_clear(struct model *m) {
         query_groups_free(m->groups);
         query_answer_free(m->answer);
         query_answer_free(m->mapped);
+        query_answer_free(m->ran);
         free(m->cpu_ns);
         m->groups = NULL;
-        m->answer = m->mapped = NULL;
+        m->answer = m->mapped = m->ran = NULL;
         m->cpu_ns = NULL;
         m->all_cpu_ns = m->hot_cpu_ns = 0;
         str_done(&m->hot);
@@ -337,6 +325,9 @@ int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
         m->names = (struct frame_names){.q = m->q, .names = follower_names(f)};
         m->sample_bytes = query_sample_bytes(m->q);
         m->is_attached_late = query_view(m->q)->n_priors > 0;
+        m->is_of_time = query_is_of_time(m->q);
+        if (m->is_of_time)
+                m->ask.sort = MODEL_BY_CPU;
         r = ask_window(m, f, ask, reterr);
         if (r >= 0)
                 r = fill_timeline(m, ask, reterr);
@@ -352,7 +343,7 @@ int model_fill(struct model *m, struct follower *f, const struct model_ask *ask,
                 model_clear(m);
                 return r;
         }
-        fill_processes(m);
+        model_fill_processes(m);
         fill_tasks(m);
         fill_brief(m);
         return 0;
@@ -376,7 +367,12 @@ void model_add_name(const struct model *m, const struct query_group *g, bool utf
                 str_add(to, g->frame.module[0] ? frame_base(g->frame.module) : "(unknown)");
                 break;
         case QUERY_BY_COMPONENT: str_add(to, g->name[0] ? g->name : "(unknown)"); break;
-        default: add_frame(m, &g->frame, g->is_task, utf8, to); break;
+        default:
+                if (g->n_sites && !g->stack)
+                        str_add(to, "(no stack)");
+                else
+                        add_frame(m, &g->frame, g->is_task, utf8, to);
+                break;
         }
 }
 
@@ -411,7 +407,7 @@ static size_t count_alive(const struct model *m) {
 bool model_has_rates(const struct model *m) {
         const struct query_totals *t = model_totals(m);
 
-        return !t->lacks_events && !t->lacks_time;
+        return !t->lacks_events && !t->lacks_time && !m->is_of_time;
 }
 
 static bool is_of_many(const struct model *m) {
@@ -459,7 +455,7 @@ static bool is_growing(const struct model *m, double growth) {
 
 /* "; it keeps 0.8 CPUs busy, 61 % of that in find_route" */
 static void add_time(const struct model *m, struct str *to) {
-        double cpus = m->now.window_ns ? (double)m->all_cpu_ns / (double)m->now.window_ns : 0;
+        double cpus = model_all_cpus(m);
 
         if (!m->cpu_ns || cpus < 0.05)
                 return;

@@ -17,7 +17,6 @@ enum model_sort {
         MODEL_BY_CPU,   /* time its own code ran in the window, where that is recorded */
         MODEL_N_SORTS,
 };
-enum query_metric model_metric(enum model_sort sort);
 
 enum { MODEL_MAX_COLUMNS = 512, MODEL_MAX_PROCESSES = 256 };
 
@@ -50,11 +49,14 @@ struct model {
         bool is_attached_late;       /* it ran before it was recorded */
         struct query_answer *answer; /* of the window, filtered */
         struct query_answer *mapped; /* the same of mappings; NULL: not asked for */
+        struct query_answer *ran;    /* the same of time on a CPU; NULL: nobody looks at it */
         struct query_groups *groups;
         uint64_t *cpu_ns; /* of the groups, in the window; NULL: nobody looks at the CPU */
         uint64_t all_cpu_ns, hot_cpu_ns;
+        bool is_of_time; /* a profile of time alone: what memory does is unknown, beyond what is resident */
         struct str hot; /* the function that ran most, for hot_cpu_ns */
         struct query_column columns[MODEL_MAX_COLUMNS]; /* of the last minutes, past included */
+        double column_cpus[MODEL_MAX_COLUMNS];          /* busy in each, where it is of time */
         size_t n_columns;
         uint64_t columns_span_ns;                            /* up to now */
         struct model_process processes[MODEL_MAX_PROCESSES]; /* most live first */
@@ -85,14 +87,20 @@ const struct query_totals *model_totals(const struct model *m);
 /* Growth and what is so often in a second; not of sums of another tool, nor of events without times. */
 bool model_has_rates(const struct model *m);
 
-/* What the rows are of: blocks, or what the program mapped itself. */
-const struct query_answer *model_rows(const struct model *m);
+/* Call paths are of time where rows are sorted by it: what they hold is not told then. */
+bool model_has_time_paths(const struct model *m);
+const struct query_answer *model_paths(const struct model *m);
+enum query_metric model_paths_metric(const struct model *m);
 
 /* "resident"; "resident at most" where several processes may share pages, each of which counts them. */
 const char *model_resident_label(const struct model *m);
 double model_per_s(const struct model *m, double in_window);
 /* CPUs that a group kept busy, on average over the window. */
 double model_cpus(const struct model *m, size_t group_idx);
+/* The same of figures of a call path, where those are of time. */
+double model_path_cpus(const struct model *m, const struct query_figures *f);
+/* The same of all that ran. */
+double model_all_cpus(const struct model *m);
 /* The sentence a frame begins with: what it holds, what that does, who is behind it, and what silt did not see. */
 void model_add_sentence(const struct model *m, struct str *to);
 /* The same about tasks: what the newest graph shows, or how to get one. `has_key`: a key does. */

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from cases.cpu import needs_samples
 from cases.tasks import Program, build
 from harness.answer import parse
 from harness.process import find_by_argument, give_up, run
@@ -557,3 +558,35 @@ def test_tasks(t):
     text = t.silt.command("top", "--batch", "--tasks", trace).text
     assert re.match(rf"At \S+ m?s: {said}", text), text
     assert re.search(rf"^ +0 +{n_kept:,} .*  tasks::kept, spawned at", text, re.M), text
+
+
+def test_time_alone(t):
+    """What memory does is unknown, and not 0; callers are of time."""
+    path, trace = t.path("spinner"), t.path("t.silt")
+    with open(path + ".c", "w") as f:
+        f.write("""
+#include <time.h>
+static volatile long sink;
+__attribute__((noinline)) void find_route(void) { while (clock() < CLOCKS_PER_SEC / 2) for (int i = 0; i < 20000; i++) sink += i; sink++; }
+__attribute__((noinline)) void serve(void) { find_route(); sink++; }
+int main(void) { serve(); return 0; }
+""")
+    r = run(["gcc", "-g", "-O1", path + ".c", "-o", path])
+    assert r.code == 0, r.errors
+    r = t.silt.command("cpu", "run", "-f", "-o", trace, "--", path)
+    needs_samples(r)
+    assert r.code == 0, r.errors
+    with screen(t, trace) as s:
+        lines = s.wait_shown(r"▼CPU FUNCTION(.|\n)* % find_route  spinner\.c")
+        shown = "\n".join(lines)
+        assert "CPUs busy" in shown and "CPUs" in lines[5] and not re.search(r"heap|LIVE|GROWTH| 0 B|\b0x0\b", shown), shown
+        s.press("l", r"▼CPU FUNCTION")
+        s.press("\r", r"▼CPU CALLERS OF find_route(.|\n)* %  *- find_route(.|\n)* % .*serve(.|\n)* % .*main")
+        os.write(s.master, b"q")
+        assert s.end() == 0
+    frame, = frames(t.silt.command("top", "--json", trace).text)
+    unknown = ("live_bytes", "live_blocks", "peak_live_bytes", "allocations", "bytes_allocated", "growth_bytes_per_s")
+    assert all(frame[key] is None for key in unknown), frame
+    assert frame["top"][0]["function"] == "find_route" and frame["top"][0]["live_bytes"] is None and frame["top"][0]["cpus"] > 0, frame["top"][0]
+    text = t.silt.command("top", "--batch", trace).text
+    assert "CPUs busy" in text and not re.search(r"heap| 0 B\b", text), text
