@@ -292,6 +292,15 @@ static void put_history(struct json *j, const struct bill_view *v) {
         json_end(j);
 }
 
+/* Other tools tell only how much was resident, not what of it. */
+static void put_sampled_kind(struct json *j, const struct bill_view *v, const char *key,
+                             uint64_t bytes) {
+        if (v->is_imported)
+                put_null(j, key);
+        else
+                json_put_uint(j, key, bytes);
+}
+
 /* What samples of the process tell, where there is no bill. */
 static void put_sampled(struct json *j, const struct bill_view *v) {
         put_null(j, "parts");
@@ -301,9 +310,10 @@ static void put_sampled(struct json *j, const struct bill_view *v) {
                 return;
         }
         json_object(j);
-        json_put_uint(j, "anon_bytes", v->sampled.anon_bytes);
-        json_put_uint(j, "file_bytes", v->sampled.file_bytes);
-        json_put_uint(j, "shmem_bytes", v->sampled.shmem_bytes);
+        json_put_uint(j, "resident_bytes", query_resident_bytes(&v->sampled));
+        put_sampled_kind(j, v, "anon_bytes", v->sampled.anon_bytes);
+        put_sampled_kind(j, v, "file_bytes", v->sampled.file_bytes);
+        put_sampled_kind(j, v, "shmem_bytes", v->sampled.shmem_bytes);
         json_end(j);
 }
 

@@ -333,10 +333,16 @@ static void print_without_bill(const struct style *s, const struct bill_view *v)
 
         if (v->series.points.n)
                 str_add(&text, "None of the processes was looked at then");
+        else if (v->is_imported)
+                str_add(&text,
+                        "The trace was made by another tool, and does not say what resident memory was made of");
         else
                 str_add(&text,
-                        "The trace does not say what resident memory was made of: it ended before the first look, its file was kept small (--max-size), or an older silt or another tool made it");
-        if (v->sampled.n_samples)
+                        "The trace does not say what resident memory was made of: it ended before the first look, its file was kept small (--max-size), or an older silt made it");
+        if (v->sampled.n_samples && v->is_imported)
+                str_addf(&text, ". At its highest sample %s were resident",
+                         unit_bytes(&all, query_resident_bytes(&v->sampled)));
+        else if (v->sampled.n_samples)
                 str_addf(
                         &text,
                         ". At its highest sample %s were resident: %s anonymous, %s of files, %s shared",

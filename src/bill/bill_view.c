@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bill/bill_words.h"
+#include "query/spent_time.h"
 
 static void see_fragmentation(struct bill_view *v, const struct resident *r) {
         struct fragmentation_keys keys = {bill_key_of_stack, &v->keys};
@@ -72,6 +73,7 @@ int bill_view_gather(struct bill_view *v, struct err *reterr) {
                 gather_now(v);
                 return 0;
         }
+        v->is_imported = query_is_imported(v->q);
         r = bill_series_read(&v->series, v->q, asked->scope.process, reterr);
         if (r < 0)
                 return r;

@@ -16,7 +16,8 @@ struct bill_view {
         bool is_asked; /* the moment was, by --at; or none is known of the window */
         struct bill_moment moment;
         struct bill bill;
-        bool has_bill; /* else only samples are known: */
+        bool has_bill;    /* else only samples are known: */
+        bool is_imported; /* of which other tools tell only the sum */
         struct query_resident sampled;
         struct fragmentation fragmentation; /* of the process that keeps most */
         uint32_t fragmented_process;

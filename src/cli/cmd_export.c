@@ -108,7 +108,12 @@ static void add_default_output(const struct export_command *c, struct str *to) {
         str_add(to, c->options.format->ending);
 }
 
-static void tell_damage(const struct export_command *c, const struct export_told *told) {
+/* What whoever reads the file alone does not learn. */
+static void tell_missing(const struct export_command *c, const struct export_told *told) {
+        if (told->note[0])
+                cli_say("%s", told->note);
+        if (told->unseen[0])
+                cli_say("%s: %s", c->options.path, told->unseen);
         if (told->damage[0])
                 cli_say("'%s' is incomplete, and so is what was written: %s", c->options.path,
                         told->damage);
@@ -131,9 +136,7 @@ static void tell(const struct export_command *c, const struct export_told *told,
                 unit_count(&rows, told->n_rows), rows_word(told, word), c->options.format->opener);
         if (told->lacks && told->lacks[0])
                 cli_say("the format has %s", told->lacks);
-        if (told->note[0])
-                cli_say("%s", told->note);
-        tell_damage(c, told);
+        tell_missing(c, told);
 }
 
 static int write_file(struct export_command *c, const char *path, struct err *reterr) {
@@ -169,7 +172,7 @@ static int write_stdout(const struct export_command *c, struct err *reterr) {
                                c->options.format->name);
         r = export_write(stdout, &c->options, &told, reterr);
         if (r >= 0)
-                tell_damage(c, &told);
+                tell_missing(c, &told);
         return r;
 }
 

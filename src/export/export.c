@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "export/export_job.h"
+#include "export/unseen_part.h"
 #include "query/spent_time.h"
 #include "query/trace_origin.h"
 #include "show/opened.h"
@@ -39,7 +40,7 @@ static const struct export_writer {
           EXPORTS_METRIC | EXPORTS_WINDOW | EXPORTS_FILTER, false},
          export_gperftools},
         {{"heaptrack", ".heaptrack.zst", "open it with heaptrack_gui or heaptrack_print",
-          "one process, no threads, no releasing call paths, and times in milliseconds",
+          "one process, no threads, no call paths of frees, and times in milliseconds",
           EXPORTS_WINDOW | EXPORTS_FILTER | EXPORTS_EVENTS, true},
          export_heaptrack},
         {{"jeprof", ".heap", "read it with jeprof PROGRAM FILE",
@@ -55,7 +56,7 @@ static const struct export_writer {
          export_massif},
         {{"perf-script", ".perf.txt",
           "open it at profiler.firefox.com, or fold it with stackcollapse-perf.pl",
-          "allocations without releases, and a number of bytes for each",
+          "allocations without frees, and a number of bytes for each",
           EXPORTS_WINDOW | EXPORTS_FILTER | EXPORTS_EVENTS | EXPORTS_TIME, false},
          export_perf_script},
         {{"perfetto", ".pftrace", "open it at ui.perfetto.dev",
@@ -237,6 +238,18 @@ struct query_scope export_time_scope(const struct export_job *job, enum query_ti
         return scope;
 }
 
+static int tell_unseen(struct export_job *job, const struct export_format *f, struct err *reterr) {
+        struct str text = {0};
+        int r;
+
+        unseen_part_note_time(job, f);
+        r = unseen_part_add(job, &text, reterr);
+        snprintf(job->told->unseen, sizeof(job->told->unseen), "%s", str_text(&text));
+        err_make_one_line(job->told->unseen);
+        str_done(&text);
+        return r;
+}
+
 static int write_opened(struct export_job *job, const struct export_options *o,
                         struct err *reterr) {
         const struct export_writer *w = (const struct export_writer *)o->format;
@@ -253,6 +266,8 @@ static int write_opened(struct export_job *job, const struct export_options *o,
                 r = err_set_errno(reterr, -(errno ? errno : EIO), "cannot write");
         if (r >= 0 && at.note[0] && !job->told->note[0])
                 snprintf(job->told->note, sizeof(job->told->note), "%s", at.note);
+        if (r >= 0)
+                r = tell_unseen(job, o->format, reterr);
         snprintf(job->told->damage, sizeof(job->told->damage), "%s",
                  query_damage(job->q)[0] ? query_damage(job->q)
                  : !job->view->finished  ? "it is still being written, or its recorder died"

@@ -49,6 +49,7 @@ struct export_told {
                 *lacks;   /* what the format does not have of it, as a sentence's end; "" nothing */
         char note[400];   /* worth saying: a choice that was made; "" nothing */
         char damage[200]; /* what of the trace could not be read; "" nothing is missing */
+        char unseen[1000]; /* what the recording does not have, or only estimates: sentences */
 };
 
 /* Nothing is said on any terminal but the bar of an opened trace. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "export/block_flow.h"
 #include "export/export_job.h"
 #include "export/frame_table.h"
@@ -531,6 +532,7 @@ static int put_end(struct heaptrack *h, struct err *reterr) {
 
 static int write_file(struct heaptrack *h, struct err *reterr) {
         struct flow_told told;
+        struct unit_text n;
         int r = mark_temporary(h, reterr);
 
         if (r >= 0)
@@ -546,8 +548,8 @@ static int write_file(struct heaptrack *h, struct err *reterr) {
                 return r;
         export_note_held(h->job, told.n_held, "heaptrack");
         if (h->n_untold)
-                export_note(h->job, "%llu allocations are temporary to silt or to heaptrack alone",
-                            (unsigned long long)h->n_untold);
+                export_note(h->job, "%s allocations are temporary to silt or to heaptrack alone",
+                            unit_count(&n, h->n_untold));
         return 0;
 }
 

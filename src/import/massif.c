@@ -17,7 +17,8 @@
  *                                                    totFdBk, what was freed, are by who freed it: not taken
  *
  * A snapshot is a moment. What a tree leaves out, and totals without a tree, are call paths that say so. massif takes the details of a
- * peak only where it is 1 % above the last: totals above the one it calls the peak are left out, and told. */
+ * peak only where it is 1 % (--peak-inaccuracy) above the last: totals above the one it calls the peak by no more are left out, and told.
+ * It takes them only before a block is freed: a program that grows to its end is far above that peak, and the peak is a total. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "base/arena.h"
 #include "base/macros.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "import/import_format.h"
 #include "import/import_frames.h"
 
@@ -60,6 +62,7 @@ struct massif {
         VEC(struct massif_path) paths;
         VEC(struct massif_snapshot) snapshots;
         const char *command;
+        double inaccuracy_pct; /* how far above the peak that has call paths a total may be */
         bool has_ms, has_pages;
 };
 
@@ -188,6 +191,15 @@ static int take_snapshot(struct massif *m, struct err *reterr) {
         return 0;
 }
 
+/* "desc: --massif-out-file=x --peak-inaccuracy=2.5": the options that it was run with */
+static void take_options(struct massif *m, const char *line) {
+        const char *inaccuracy = strstr(line, "--peak-inaccuracy=");
+
+        m->has_pages |= strstr(line, "--pages-as-heap=yes") != NULL;
+        if (inaccuracy)
+                m->inaccuracy_pct = strtod(inaccuracy + strlen("--peak-inaccuracy="), NULL);
+}
+
 static int take_line(struct massif *m, char *line, struct err *reterr) {
         struct massif_snapshot *s = m->snapshots.n ? &m->snapshots.items[m->snapshots.n - 1] : NULL;
         uint64_t n;
@@ -201,8 +213,8 @@ static int take_line(struct massif *m, char *line, struct err *reterr) {
                         m->command = arena_strdup(m->arena, line + 5);
                 m->has_ms |= strcmp(line, "time_unit: ms") == 0;
                 m->frames.are_of_memory &= strcmp(line, "desc: recorded by silt") != 0;
-                m->has_pages |=
-                        strncmp(line, "desc: ", 6) == 0 && strstr(line, "--pages-as-heap=yes");
+                if (strncmp(line, "desc: ", 6) == 0)
+                        take_options(m, line);
                 return strchr(line, ':')
                                ? 0
                                : import_input_refuse(m->in, reterr, "'%.40s' is no line of a head",
@@ -254,10 +266,84 @@ static int put_snapshot(struct massif *m, const struct massif_snapshot *s, uint3
         return import_trace_moment(m->t, s->time_milli * 1000, reterr);
 }
 
-static int put_snapshots(struct massif *m, struct err *reterr) {
-        uint64_t peak = UINT64_MAX, n_left_out = 0;
+/* The totals that are above the peak whose call paths massif took. */
+struct massif_above {
+        uint64_t peak;     /* UINT64_MAX: massif calls none the peak */
+        bool is_near;      /* they are so by its inaccuracy alone */
+        size_t n_left_out; /* if near: those that are not the last */
+        bool last_is_cut;  /* if near: the last one counts as the peak does */
+};
+
+static struct massif_above look_above(const struct massif *m) {
+        struct massif_above a = {.peak = UINT64_MAX, .is_near = true};
+
+        for (size_t i = 0; i < m->snapshots.n; i++)
+                if (m->snapshots.items[i].is_peak)
+                        a.peak = m->snapshots.items[i].bytes;
+        for (size_t i = 0; i < m->snapshots.n; i++) {
+                const struct massif_snapshot *s = &m->snapshots.items[i];
+
+                if (s->has_tree || !s->bytes || s->bytes < a.peak)
+                        continue;
+                a.is_near &= (double)(s->bytes - a.peak) <=
+                             (double)a.peak * m->inaccuracy_pct / 100;
+                if (i + 1 < m->snapshots.n)
+                        a.n_left_out++;
+                else
+                        a.last_is_cut = s->bytes > a.peak;
+        }
+        return a;
+}
+
+static void tell_above(const struct massif *m, const struct massif_above *a) {
+        struct unit_text peak;
+        char text[200];
+
+        if (!a->is_near) {
+                snprintf(text, sizeof(text),
+                         "Massif took no call paths of its highest snapshot, and calls one of %s "
+                         "the peak: with --detailed-freq=1 it takes all",
+                         unit_bytes(&peak, a->peak));
+                import_trace_limit(m->t, text);
+                return;
+        }
+        if (a->n_left_out) {
+                snprintf(
+                        text, sizeof(text),
+                        "%zu snapshot%s without call paths, as high as massif's peak or up to its "
+                        "--peak-inaccuracy above it, %s left out",
+                        a->n_left_out, a->n_left_out == 1 ? "" : "s",
+                        a->n_left_out == 1 ? "is" : "are");
+                import_trace_limit(m->t, text);
+        }
+        if (a->last_is_cut) {
+                snprintf(text, sizeof(text),
+                         "The last snapshot is up to %g %% above massif's peak, and counts as high "
+                         "as that",
+                         m->inaccuracy_pct);
+                import_trace_limit(m->t, text);
+        }
+}
+
+static int put_moments(struct massif *m, const struct massif_above *above, struct err *reterr) {
         uint32_t untold;
-        char text[160];
+        int r = make_untold(m, &untold, reterr);
+
+        for (size_t i = 0; i < m->snapshots.n && r >= 0; i++) {
+                struct massif_snapshot s = m->snapshots.items[i];
+
+                if (above->is_near && !s.has_tree && s.bytes >= above->peak) {
+                        if (i + 1 < m->snapshots.n)
+                                continue;
+                        s.bytes = above->peak;
+                }
+                r = put_snapshot(m, &s, untold, reterr);
+        }
+        return r;
+}
+
+static int put_snapshots(struct massif *m, struct err *reterr) {
+        const struct massif_above above = look_above(m);
         int r;
 
         r = import_trace_begin(m->t,
@@ -267,29 +353,11 @@ static int put_snapshots(struct massif *m, struct err *reterr) {
                                                       .has_no_traffic = true,
                                                       .command = m->command},
                                reterr);
+        if (r >= 0)
+                r = put_moments(m, &above, reterr);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < m->snapshots.n; i++)
-                if (m->snapshots.items[i].is_peak)
-                        peak = m->snapshots.items[i].bytes;
-        r = make_untold(m, &untold, reterr);
-        for (size_t i = 0; i < m->snapshots.n && r >= 0; i++) {
-                const struct massif_snapshot *s = &m->snapshots.items[i];
-
-                if (!s->has_tree && s->bytes >= peak)
-                        n_left_out++;
-                else
-                        r = put_snapshot(m, s, untold, reterr);
-        }
-        if (n_left_out) {
-                snprintf(
-                        text, sizeof(text),
-                        "%llu snapshot%s without call paths, as high as massif's peak or up to its "
-                        "--peak-inaccuracy above it, %s left out",
-                        (unsigned long long)n_left_out, n_left_out == 1 ? "" : "s",
-                        n_left_out == 1 ? "is" : "are");
-                import_trace_limit(m->t, text);
-        }
+        tell_above(m, &above);
         if (m->has_pages)
                 import_trace_limit(
                         m->t,
@@ -405,7 +473,7 @@ static int put_sums(struct massif *m, struct err *reterr) {
 
 static int read_with(struct import_input *in, struct import_trace *t,
                      int (*put)(struct massif *, struct err *), struct err *reterr) {
-        struct massif m = {.in = in, .t = t, .arena = arena_new()};
+        struct massif m = {.in = in, .t = t, .arena = arena_new(), .inaccuracy_pct = 1};
         char *line;
         size_t n;
         int r;

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "query/meeting.h"
 #include "query/resident_peak.h"
+#include "query/spent_time.h"
 #include "report/late_start.h"
 #include "report/limit_lines.h"
 #include "show/frame.h"
@@ -175,7 +176,9 @@ static void add_part(const struct report *r, const struct resident *x, enum resi
         case RESIDENT_PART_REST:
                 str_addf(
                         to,
-                        x->scope.process == QUERY_ALL && query_n_pids(r->q) > 1
+                        query_is_imported(r->q)
+                                ? "about %s in no block (code, libraries, stacks, variables, memory the allocator keeps, the tool's own)"
+                        : x->scope.process == QUERY_ALL && query_n_pids(r->q) > 1
                                 ? "about %s that they share after a fork, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
                         : late_start_is_there(r)
                                 ? "about %s from before the recording, or whose allocation silt did not see (memory the allocator keeps, stacks, variables)"
@@ -234,6 +237,16 @@ bool resident_add(const struct report *r, uint32_t process, const char *lead, bo
         return true;
 }
 
+/* Other tools tell only how much was resident, not what of it. */
+static void put_kind(struct json *j, const struct report *r, const char *key, uint64_t bytes) {
+        if (query_is_imported(r->q)) {
+                json_key(j, key);
+                json_null(j);
+        } else {
+                json_put_uint(j, key, bytes);
+        }
+}
+
 void resident_put(struct json *j, const struct report *r) {
         static const char *const names[RESIDENT_N_PARTS] = {"mapped", "blocks", "files", "unseen"};
         struct resident x = resident_of(r, r->scope.process);
@@ -249,9 +262,9 @@ void resident_put(struct json *j, const struct report *r) {
                         most = i;
         json_object(j);
         json_put_uint(j, "peak_bytes", x.bytes);
-        json_put_uint(j, "anon_bytes", x.found.anon_bytes);
-        json_put_uint(j, "file_bytes", x.found.file_bytes);
-        json_put_uint(j, "shmem_bytes", x.found.shmem_bytes);
+        put_kind(j, r, "anon_bytes", x.found.anon_bytes);
+        put_kind(j, r, "file_bytes", x.found.file_bytes);
+        put_kind(j, r, "shmem_bytes", x.found.shmem_bytes);
         json_put_uint(j, "mapped_bytes", x.parts[RESIDENT_PART_MAPPED]);
         json_put_uint(j, "blocks_bytes", x.parts[RESIDENT_PART_BLOCKS]);
         json_put_uint(j, "unseen_bytes", x.parts[RESIDENT_PART_REST]);

@@ -5,6 +5,7 @@
 
 #include "bill/bill.h"
 #include "bill/bill_parts.h"
+#include "query/trace_origin.h"
 #include "sql/all_tables.h"
 
 enum { MEMORY_TIME, MEMORY_PROCESS, MEMORY_SOURCE, MEMORY_PART, MEMORY_BYTES };
@@ -49,6 +50,11 @@ static void add_part(struct memory_cursor *m, const char *name, int64_t bytes) {
 }
 
 static void load_sample(struct memory_cursor *m, const struct trace_sample *s) {
+        if (origin_is_import(&m->c.space->view->meta)) { /* it tells no kinds */
+                add_part(m, "resident",
+                         (int64_t)(s->anon_bytes + s->file_bytes + s->shmem_bytes));
+                return;
+        }
         add_part(m, "anon", (int64_t)s->anon_bytes);
         add_part(m, "file", (int64_t)s->file_bytes);
         add_part(m, "shmem", (int64_t)s->shmem_bytes);

@@ -76,6 +76,21 @@ def test_a_cut_trace_says_so(t):
     assert r.code == 0 and "incomplete" not in r.errors, r.errors
 
 
+def test_what_the_recording_lacks_is_said(t):
+    """No format has a place for it: samples, another tool's silence, processes that were left out; also where the file goes to a pipe."""
+    recorded(t)
+    r = t.silt.record(t.path("s.silt"), [t.path("counter")], ["-f", "--sample", "4K"])
+    assert r.code == 0, r.errors
+    with open(t.path("1.heap"), "w") as f:
+        f.write("heap_v2/1\n  t*: 2: 2000 [0: 0]\n@ 0x10 0x20\n  t*: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n")
+    for trace, words in (("t.silt", None), ("s.silt", "s.silt: All figures in the file are estimates from samples of one in 4.0 KiB."),
+                         ("1.heap", "1.heap: Imported from a jemalloc heap profile, which has ")):
+        for form, out in (("csv", "x"), ("folded", "-"), ("speedscope", "x"), ("pprof", "-")):
+            r = t.silt.command("export", t.path(trace), "--format", form, "-f", "-o", out if out == "-" else t.path(out))
+            said = [line for line in r.errors.splitlines() if "estimates" in line or "Imported" in line]
+            assert r.code == 0 and len(said) == (words is not None) and (not words or words in said[0]), (trace, form, r.errors)
+
+
 def test_csv(t):
     trace = recorded(t)
     with open(export(t, trace, "csv"), newline="") as f:

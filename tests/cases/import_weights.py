@@ -6,6 +6,7 @@ import os
 import re
 
 from harness.answer import parse
+from harness.massif import massif_file
 from harness.process import run
 from harness.served import Served
 
@@ -101,6 +102,39 @@ def test_massif_is_as_ms_print_tells_it(t):
         verified(t, out)
         r = t.silt.command("report", out, "--by", "count")
         assert r.code == 2 and len(r.errors.strip().splitlines()) == 1, r.errors
+
+
+def test_massif_above_the_peak_it_tells(t):
+    """massif takes call paths of a peak only before a free: what is above by more than its inaccuracy is the peak all the same, and so is the end."""
+    taken, cut = "took no call paths of its highest snapshot", "and counts as high as that"
+    for last, inaccuracy, peak, end, words in ((3000, "", 5000, 3000, None), (5000, "", 5000, 5000, None), (5040, "", 5000, 5000, cut),
+                                               (6000, "", 6000, 6000, taken), (6000, "--peak-inaccuracy=20.0", 5000, 5000, cut)):
+        text = massif_file([(0, 0, "empty"), (10, 5000, "peak", "0x401000: make (work.c:5)"), (20, 1000, "empty"), (30, last, "empty")], "./work")
+        with open(t.path("massif.out"), "w") as f:
+            f.write(text.replace("desc: (none)", f"desc: {inaccuracy or '(none)'}"))
+        got = report(t, t.path("massif.out"))
+        assert (got["totals"]["peak_live_bytes"], got["totals"]["end_live_bytes"]) == (peak, end), (last, inaccuracy, got["totals"])
+        function = got["top"][0]["sites"][0]["stack"][0]["function"]
+        assert function == ("(a snapshot without call paths)" if words == taken else "make"), (last, function)
+        said = " ".join(t.silt.command("report", t.path("massif.out")).text.split())
+        assert [w for w in (taken, cut) if w in said] == ([words] if words else []), said
+
+
+def test_what_was_resident_has_no_kinds(t):
+    """heaptrack tells how much was resident, with its own part and the files': nobody says that it was anonymous."""
+    with open(t.path("x.heaptrack"), "w") as f:
+        f.write("v 10400 2\nX ./server\nI 1000 8000\ns 4 main\ni 10 0 1\nt 1 0\na 100000 1\n+ 0\nc 64\nR 4000\nc c8\n")
+    text = " ".join(t.silt.command("bill", t.path("x.heaptrack")).text.split())
+    assert text == ("The trace was made by another tool, and does not say what resident memory was made of. "
+                    "At its highest sample 64.0 MiB were resident."), text
+    sampled = parse(t.silt.command("bill", t.path("x.heaptrack"), "--json").stdout)["sampled"]
+    assert sampled == {"resident_bytes": 64 << 20, "anon_bytes": None, "file_bytes": None, "shmem_bytes": None}, sampled
+    resident = report(t, t.path("x.heaptrack"))["resident"]
+    assert resident["peak_bytes"] == 64 << 20 and [resident[k] for k in ("anon_bytes", "file_bytes", "shmem_bytes")] == [None] * 3, resident
+    words = " ".join(t.silt.command("report", t.path("x.heaptrack")).text.split())
+    assert "about 63.0 MiB in no block (code, libraries, stacks, variables, memory the allocator keeps, the tool's own)" in words, words
+    rows = parse(t.silt.command("sql", "--json", t.path("x.heaptrack"), "SELECT part, bytes FROM memory").stdout)["rows"]
+    assert rows == [["resident", 64 << 20]], rows
 
 
 def test_massif_of_pages_says_so(t):

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the recording itself does not have, or only estimates: files of other tools have no place for it, so it is told beside them.
+ * Inside export/ only. */
+#pragma once
+
+#include "base/str.h"
+#include "export/export_job.h"
+
+/* Appends sentences, the worst first. Nothing where the recording has all. */
+int unseen_part_add(struct export_job *job, struct str *to, struct err *reterr);
+
+/* The CPU samples of a recording of both, which a file of memory does not have. */
+void unseen_part_note_time(struct export_job *job, const struct export_format *f);
