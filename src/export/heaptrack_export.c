@@ -516,6 +516,7 @@ static int put_end(struct heaptrack *h, struct err *reterr) {
         const struct query_scope *s = &h->job->scope;
         uint64_t page_bytes = MAX(h->job->view->meta.page_bytes, 1u);
         struct query_answer *a = NULL;
+        char end[64];
         int r = query_ask(h->job->q, s, &a, reterr);
 
         if (r < 0)
@@ -527,6 +528,8 @@ static int put_end(struct heaptrack *h, struct err *reterr) {
         zstd_out_hex(&h->out, a->totals.peak_rss_bytes / page_bytes, '\n');
         query_answer_free(a);
         put_time(h, MIN(s->to_ns, query_run_end_ns(h->job->q, s->process)));
+        snprintf(end, sizeof(end), "# strings: %u\n# ips: %u\n", h->n_strings, h->n_location_ids);
+        zstd_out_text(&h->out, end);
         return zstd_out_end(&h->out);
 }
 

@@ -65,6 +65,8 @@ struct heaptrack {
         struct arena *arena;
         uint32_t version;
         bool has_version, is_raw, is_attached;
+        bool is_cut;  /* in the middle of a line */
+        bool has_end; /* the counts that heaptrack_interpret writes when it has all */
         const char *exe, *command;
         bool is_in_command; /* it may go on: arguments have line ends, too */
         uint64_t page_bytes, now_ns;
@@ -485,6 +487,7 @@ static int take_line(struct heaptrack *h, const char *line, size_t n) {
 
         if (h->is_in_command && take_command(h, line))
                 return 0;
+        h->has_end |= strncmp(line, "# strings: ", 11) == 0;
         if (!n || line[0] == '#')
                 return 0;
         if (line[0] == 'A') {
@@ -541,6 +544,28 @@ static size_t read_kinds(const struct heaptrack *h, size_t *ret_end,
         return n;
 }
 
+/* Which blocks they will most likely be of: the youngest of a kind goes, and who comes takes the number of the last that went. */
+static void expect_kinds(const struct heaptrack *h, const struct heaptrack_line *lines, size_t n) {
+        uint32_t gone[HEAPTRACK_LINES], next_block = (uint32_t)h->next.n;
+        size_t n_gone = 0;
+
+        if (h->free_block)
+                gone[n_gone++] = h->free_block;
+        for (size_t i = 0; i < n; i++)
+                if (lines[i].is_alloc) {
+                        import_trace_expect(h->t,
+                                            address_of(n_gone ? gone[--n_gone] : next_block++),
+                                            true);
+                } else {
+                        uint32_t block = kind_of_blocks(h, lines[i].kind)->youngest;
+
+                        __builtin_prefetch(&h->next.items[block]);
+                        import_trace_expect(h->t, address_of(block), false);
+                        if (n_gone < HEAPTRACK_LINES)
+                                gone[n_gone++] = block;
+                }
+}
+
 /* 0, or -errno. */
 static int take_kinds(struct heaptrack *h) {
         struct heaptrack_line lines[HEAPTRACK_LINES];
@@ -550,10 +575,7 @@ static int take_kinds(struct heaptrack *h) {
 
         while (r >= 0 && n == HEAPTRACK_LINES) {
                 n = read_kinds(h, &end, lines);
-                for (size_t i = 0; i < n; i++)
-                        if (!lines[i].is_alloc)
-                                __builtin_prefetch(
-                                        &h->next.items[kind_of_blocks(h, lines[i].kind)->youngest]);
+                expect_kinds(h, lines, n);
                 for (size_t i = 0; i < n && r >= 0; i++)
                         r = lines[i].is_alloc ? kind_came(h, lines[i].kind)
                                               : kind_went(h, lines[i].kind);
@@ -583,6 +605,7 @@ static int read_lines(struct heaptrack *h) {
                         return r;
                 if (in->taken_bytes - before == n) {
                         import_trace_limit(h->t, "The file is cut off, and what is there was read");
+                        h->is_cut = true;
                         return 0;
                 }
                 r = take_line(h, line, n);
@@ -598,6 +621,10 @@ static void tell(struct heaptrack *h) {
                 import_trace_limit(
                         h->t, "Of several blocks of one size and call path it does not say which "
                               "was freed: lifetimes, and which were temporary, are guesses");
+        if (!h->is_raw && h->version && !h->has_end && !h->is_cut)
+                import_trace_limit(
+                        h->t,
+                        "It lacks the end that heaptrack_interpret writes: if that was killed or failed, what followed is missing");
         if (h->is_attached)
                 import_trace_limit(
                         h->t,

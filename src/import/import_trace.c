@@ -386,6 +386,10 @@ int import_trace_add_thread(struct import_trace *t, uint32_t tid, const char *na
         return trace_maker_add_thread(t->maker, &thread, name, ret_thread);
 }
 
+void import_trace_expect(struct import_trace *t, uint64_t address, bool is_allocation) {
+        trace_maker_expect(t->maker, 0, address, is_allocation);
+}
+
 int import_trace_allocate(struct import_trace *t, uint64_t time_ns, uint32_t thread,
                           uint64_t address, uint64_t size_bytes, uint32_t stack) {
         const struct trace_maker_block block = {address, size_bytes, stack, false};

@@ -90,6 +90,8 @@ int import_trace_stack(struct import_trace *t, uint32_t parent, uint32_t locatio
  * that go back are taken for the latest. */
 int import_trace_add_thread(struct import_trace *t, uint32_t tid, const char *name,
                             uint32_t *ret_thread);
+/* An event of this address, of thread 0, comes soon (ledger/trace_maker.h). */
+void import_trace_expect(struct import_trace *t, uint64_t address, bool is_allocation);
 int import_trace_allocate(struct import_trace *t, uint64_t time_ns, uint32_t thread,
                           uint64_t address, uint64_t size_bytes, uint32_t stack);
 int import_trace_release(struct import_trace *t, uint64_t time_ns, uint32_t thread,

@@ -285,8 +285,8 @@ static struct massif_above look_above(const struct massif *m) {
 
                 if (s->has_tree || !s->bytes || s->bytes < a.peak)
                         continue;
-                a.is_near &= (double)(s->bytes - a.peak) <=
-                             (double)a.peak * m->inaccuracy_pct / 100;
+                a.is_near &=
+                        (double)(s->bytes - a.peak) <= (double)a.peak * m->inaccuracy_pct / 100;
                 if (i + 1 < m->snapshots.n)
                         a.n_left_out++;
                 else
@@ -308,12 +308,11 @@ static void tell_above(const struct massif *m, const struct massif_above *a) {
                 return;
         }
         if (a->n_left_out) {
-                snprintf(
-                        text, sizeof(text),
-                        "%zu snapshot%s without call paths, as high as massif's peak or up to its "
-                        "--peak-inaccuracy above it, %s left out",
-                        a->n_left_out, a->n_left_out == 1 ? "" : "s",
-                        a->n_left_out == 1 ? "is" : "are");
+                snprintf(text, sizeof(text),
+                         "%zu snapshot%s without call paths, as high as massif's peak or up to its "
+                         "--peak-inaccuracy above it, %s left out",
+                         a->n_left_out, a->n_left_out == 1 ? "" : "s",
+                         a->n_left_out == 1 ? "is" : "are");
                 import_trace_limit(m->t, text);
         }
         if (a->last_is_cut) {

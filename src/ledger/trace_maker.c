@@ -358,6 +358,18 @@ static void maker_allocate(struct trace_maker *m, struct maker_process *p, uint3
         book_allocate(&m->book, p->figures, b, &birth);
 }
 
+void trace_maker_expect(struct trace_maker *m, uint32_t thread, uint64_t address,
+                        bool is_allocation) {
+        const struct maker_process *p = maker_of_thread(m, thread);
+
+        if (!p)
+                return;
+        if (is_allocation)
+                live_prefetch_new(&p->live, address);
+        else
+                live_prefetch(&p->live, address);
+}
+
 int trace_maker_allocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
                          const struct trace_maker_block *block) {
         struct maker_process *p = maker_of_thread(m, thread);

@@ -54,6 +54,9 @@ struct trace_maker_block {
         uint32_t stack;
         bool is_cut; /* its call path is not whole */
 };
+/* An event of this address comes soon: what it needs from far memory is fetched. A guess may be wrong. */
+void trace_maker_expect(struct trace_maker *m, uint32_t thread, uint64_t address,
+                        bool is_allocation);
 int trace_maker_allocate(struct trace_maker *m, uint64_t time_ns, uint32_t thread,
                          const struct trace_maker_block *block);
 /* stack: where it is released, with TRACE_HAS_FREE_STACKS; else 0. */

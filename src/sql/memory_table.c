@@ -51,8 +51,7 @@ static void add_part(struct memory_cursor *m, const char *name, int64_t bytes) {
 
 static void load_sample(struct memory_cursor *m, const struct trace_sample *s) {
         if (origin_is_import(&m->c.space->view->meta)) { /* it tells no kinds */
-                add_part(m, "resident",
-                         (int64_t)(s->anon_bytes + s->file_bytes + s->shmem_bytes));
+                add_part(m, "resident", (int64_t)(s->anon_bytes + s->file_bytes + s->shmem_bytes));
                 return;
         }
         add_part(m, "anon", (int64_t)s->anon_bytes);

@@ -435,6 +435,14 @@ def test_bytehound_brings_its_modules(t):
     assert not left and not os.path.exists("/escaped"), left
 
 
+def test_a_heaptrack_file_without_its_end_says_so(t):
+    """heaptrack_interpret ends a file with counts. Where it was killed they are missing, and nothing else tells that events are."""
+    whole = b"v 10400 2\nX ./a\nI 1000 10\ns fn\ni 10 0 1\nt 1 0\na 10 1\n+ 0\n- 0\nc 14\n"
+    for end, is_said in ((b"", True), (b"# strings: 1\n# ips: 1\n", False)):
+        words = " ".join(t.silt.command("report", write(t.path("x.heaptrack"), whole + end)).text.split())
+        assert ("It lacks the end that heaptrack_interpret writes" in words) == is_said, words
+
+
 def test_heaptracks_code_without_a_name_is_one_place(t):
     """Its addresses are those of one run: two runs of a program are the same, offsets that silt wrote stay, and what heaptrack_print leaves out is said."""
     def write(name, base):
