@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "import/cpu_profile.h"
 #include "import/import_format.h"
 #include "import/import_maps.h"
@@ -107,6 +108,7 @@ static int put_record(struct cpu_profile *p, uint64_t n_samples, uint64_t n, str
 
 /* With symbols and the period 1 the counts may be bytes, or anything. */
 static int begin(struct cpu_profile *p, struct err *reterr) {
+        struct unit_text period;
         uint64_t period_us = 0;
         bool is_of_samples;
         char text[100];
@@ -127,8 +129,8 @@ static int begin(struct cpu_profile *p, struct err *reterr) {
         if (r >= 0 && !is_of_samples)
                 import_trace_limit(p->t, "It does not say what its counts are");
         else if (r >= 0 && period_us) {
-                snprintf(text, sizeof(text), "A sample stands for %llu us of CPU time",
-                         (unsigned long long)period_us);
+                snprintf(text, sizeof(text), "A sample stands for %s of CPU time",
+                         unit_duration(&period, period_us * 1000));
                 import_trace_limit(p->t, text);
         }
         return r;
