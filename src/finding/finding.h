@@ -70,6 +70,7 @@ struct finding {
         bool leads;   /* it is about so much more than all others that it comes before them */
         bool is_open; /* no alarm, and nothing to be calm about either */
         bool is_brief; /* growing, leak: the run is too short to tell a leak from what a program builds */
+        bool is_too_short; /* growing: and the text says so */
         bool is_certain; /* leak: nothing pointed to the blocks, so that it matters however small it is */
         enum finding_severity severity;
         struct finding_number numbers[FINDING_MAX_NUMBERS];

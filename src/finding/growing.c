@@ -31,7 +31,8 @@ enum {
 /* What a run of so long built and released at the end, it took back itself: no pace is told of it. Of a run of a moment nobody can tell. */
 #define GROW_TAKEN_BACK_S 60.0
 #define GROW_BRIEF_S 2.0
-#define GROW_MIN_S 0.1 /* What takes less is a burst: something is built. */
+#define GROW_ALL_SHARE 0.95 /* of what it has: as good as all of it */
+#define GROW_MIN_S 0.1      /* What takes less is a burst: something is built. */
 /* The function that asked must gain so much of what one of its paths does: else another path loses it. */
 #define GROW_NET_SHARE 0.5
 /* As many blocks as before that hold more: what they lose now and then is at most so much of what they gain. */
@@ -341,9 +342,16 @@ static const char *say_each(struct growing *g, uint32_t row, const struct growth
 }
 
 /* It goes on at no pace when the program ended it. */
-static const char *say_pace(struct facts *f, const struct growth *x) {
-        struct unit_text t;
+static const char *say_pace(struct facts *f, const struct growth *x, bool is_too_short) {
+        struct unit_text t, rise;
 
+        if (is_too_short && x->rise_bytes < GROW_ALL_SHARE * x->now_bytes)
+                return say(f, ", %s of it built up in the last %s",
+                           unit_bytes(&rise, unit_nearest(x->rise_bytes)),
+                           unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
+        if (is_too_short)
+                return say(f, " built up within %s",
+                           unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
         if (x->is_released && x->end_s < GROW_TAKEN_BACK_S)
                 return say(f, " built up within %s",
                            unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
@@ -411,10 +419,13 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
                 frame = place_of_row(f, row, &is_task);
         y = found(f, "growing", most_bytes(g, place, x, only_self), row, QUERY_GROWTH);
         y->function = place_name(f, &frame, is_task);
-        y->is_brief = x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
+        y->is_too_short = !x->is_released && is_too_short(f, x->now_bytes, x->now_blocks);
+        y->is_brief =
+                y->is_too_short || x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
                       is_spawn ? " spawns tasks that accumulate" : "", unit_bytes(&now, y->bytes),
-                      say_pace(f, x), say_each(g, row, x, is_spawn, &sizes), say_released(f, x));
+                      say_pace(f, x, y->is_too_short), say_each(g, row, x, is_spawn, &sizes),
+                      say_released(f, x));
         y->next = next_growth(f, &frame, only_self ? &p->self : &p->all, x);
         found_number(y, "bytes_per_s", x->trend.slope);
         found_number(y, "rise_bytes", x->rise_bytes);

@@ -28,6 +28,8 @@ enum {
 /* Never freed, and still growing in the last third, however slowly: in so many columns, by so many blocks. */
 #define RISING_FROM 0.67
 enum { RISING_MIN_COLUMNS = 3, RISING_MIN_BLOCKS = 3 };
+/* In these it has so much of what it has at the end. */
+#define FILLS_SHARE 0.05
 /* Lost among released ones: at least this part of all blocks was released, */
 #define LOST_MIN_FREED 0.5
 /* it was not the start-up that left them, */
@@ -125,15 +127,6 @@ static double lost_bytes(const struct left *l, const struct asker *a) {
         return lost_of(l, a).bytes;
 }
 
-/* Of all else that was alive at the peak little is left, by bytes or by blocks: one large block that libraries keep does not
- * make a program careless. */
-static bool is_tidy(const struct query_totals *t, const struct asker *a) {
-        double bytes = end_bytes(a), blocks = (double)a->figures.end_blocks;
-
-        return (double)t->end_bytes - bytes <= LEAK_TIDY * ((double)t->peak_bytes - bytes) ||
-               (double)t->end_blocks - blocks <= LEAK_TIDY * ((double)t->peak_blocks - blocks);
-}
-
 static bool matters(const struct left *l, const struct asker *a) {
         const struct query_totals *t = l->f->totals;
         const struct course *c = &l->f->total;
@@ -144,7 +137,8 @@ static bool matters(const struct left *l, const struct asker *a) {
         return lost_bytes(l, a) >= LEAK_MIN_WEIGHT * (double)t->peak_bytes ||
                (lost_bytes(l, a) >= LEAK_MIN_WEIGHT_LARGE * (double)t->peak_bytes &&
                 lost_bytes(l, a) >= LEAK_LARGE_BYTES) ||
-               is_tidy(t, a) || (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
+               is_tidy(l->f, end_bytes(a), (double)a->figures.end_blocks) ||
+               (n_kept > 0 && n_kept <= LEAK_MAX_KEPT * n_allocs);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -487,38 +481,76 @@ static const char *ending(const struct facts *f) {
         return f->source->is_windowed ? "at the end of the window" : "at the end";
 }
 
+/* What came in a stretch that is over does not fill. */
+static bool fills(const struct left *l, const struct asker *a) {
+        return l->floor[l->rising_end_idx] - l->floor[l->rising_idx] >=
+               FILLS_SHARE * (double)a->figures.end_blocks;
+}
+
+/* Of a run that is too short to tell it from a cache that fills: that it grew. */
+static const char *say_left(struct left *l, const struct asker *a, const struct finding *x,
+                            uint64_t n_blocks) {
+        struct facts *f = l->f;
+        uint64_t n_left = (uint64_t)a->figures.end_blocks;
+        const char *were = n_blocks == 1 ? "was" : "were", *rest = "none was freed", *left;
+        struct unit_text bytes, blocks, span, all, early;
+
+        if (a->figures.n_frees)
+                rest = say(f, "the rest of its %s allocations were freed",
+                           unit_count(&all, a->figures.n_allocs));
+        if (x->is_too_short)
+                left = say(f, "built up within %s and %s still allocated %s",
+                           unit_duration(&span, unit_nearest(f->at_s[f->n_columns - 1] * 1e9)),
+                           were, ending(f));
+        else
+                left = say(
+                        f,
+                        "%s still allocated %s, neither startup memory nor a cache of steady size",
+                        were, ending(f));
+        return say(f, "%s: %s in %s block%s %s%s; %s.", x->function, unit_bytes(&bytes, x->bytes),
+                   unit_count(&blocks, n_blocks), plural(n_blocks), left,
+                   n_blocks < n_left ? say(f, " (%s more are startup memory)",
+                                           unit_count(&early, n_left - n_blocks))
+                                     : "",
+                   rest);
+}
+
+static void found_pace(struct left *l, struct finding *x, double bytes, double blocks) {
+        struct facts *f = l->f;
+        double span_s = f->at_s[f->n_columns - 1];
+
+        found_number(x, "bytes_per_s", bytes / MAX(span_s, 1e-9));
+        found_number(x, "rise_bytes", bytes);
+        found_number(x, "rise_blocks", blocks);
+        found_number(x, "since_s", f->begin_s);
+        found_number(x, "until_s", f->begin_s + span_s);
+        found_number(x, "is_uneven", 1);
+}
+
 static void tell_leak(struct left *l, size_t asker) {
         const struct asker *a = &l->askers->items[asker];
         struct facts *f = l->f;
         uint64_t n_left = (uint64_t)a->figures.end_blocks, n_allocs = a->figures.n_allocs, n_blocks;
-        bool is_task;
+        bool is_task, is_short;
         struct name_frame frame = place_of_row(f, a->row, &is_task);
-        struct unit_text bytes, blocks, all, early;
         struct finding *x;
 
         load_floor(l, a);
+        is_short = fills(l, a) && is_too_short(f, end_bytes(a), (double)n_left);
         n_blocks = unit_nearest(lost_of(l, a).blocks);
-        x = found(f, "leak", lost_bytes(l, a), a->row, QUERY_END);
-        x->is_brief = a->figures.n_frees == 0 && is_brief(l, LEAK_BRIEF_S);
+        x = found(f, is_short ? "growing" : "leak", lost_bytes(l, a), a->row, QUERY_END);
+        x->is_brief = is_short || (a->figures.n_frees == 0 && is_brief(l, LEAK_BRIEF_S));
+        x->is_too_short = is_short;
 
         x->function = place_name(f, &frame, is_task);
-        x->text = say(
-                f,
-                "%s: %s in %s block%s %s still allocated %s, neither startup memory nor a cache of steady size%s; %s.",
-                place_name(f, &frame, is_task), unit_bytes(&bytes, x->bytes),
-                unit_count(&blocks, n_blocks), plural(n_blocks), n_blocks == 1 ? "was" : "were",
-                ending(f),
-                n_blocks < n_left ? say(f, " (%s more are startup memory)",
-                                        unit_count(&early, n_left - n_blocks))
-                                  : "",
-                a->figures.n_frees ? say(f, "the rest of its %s allocations were freed",
-                                         unit_count(&all, n_allocs))
-                                   : "none was freed");
+        x->text = say_left(l, a, x, n_blocks);
         x->next = next_callers(f, &frame, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);
         found_number(x, "allocations", (double)n_allocs);
         found_number(x, "frees", (double)a->figures.n_frees);
         found_number(x, "call_paths", a->n_rows);
+        if (is_short)
+                found_pace(l, x, lost_bytes(l, a), (double)n_blocks);
         claim(f, l->askers, asker);
 }
 

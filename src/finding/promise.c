@@ -199,15 +199,27 @@ static void tell_value(struct facts *f, struct finding *x) {
                                                          : "");
 }
 
+/* Behind all figures: what they do not show. */
+static void tell_doubt(struct facts *f, struct finding *x) {
+        struct unit_text t;
+
+        if (!x->is_too_short)
+                return;
+        x->text = say(f, "%s %s are too short to tell a leak from a cache that fills.", x->text,
+                      unit_duration(&t, unit_nearest(f->at_s[f->n_columns - 1] * 1e9)));
+        found_number(x, "is_too_short", 1);
+}
+
 void promises_keep(struct facts *f, struct findings *found) {
         for (size_t i = 0; i < found->n; i++) {
                 struct finding *x = &found->items[i];
 
-                if (x->is_note || !x->shows.function || !look_up(f, &x->shows))
-                        continue;
-                x->shows.is_known = true;
-                if (x->shows.is_growth)
-                        tell_share(f, x);
-                tell_value(f, x);
+                if (!x->is_note && x->shows.function && look_up(f, &x->shows)) {
+                        x->shows.is_known = true;
+                        if (x->shows.is_growth)
+                                tell_share(f, x);
+                        tell_value(f, x);
+                }
+                tell_doubt(f, x);
         }
 }

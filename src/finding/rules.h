@@ -61,6 +61,11 @@ void promises_keep(struct facts *f, struct findings *found);
 /* Whether bytes with this variance rest on enough: in a recording of samples a few of them are no evidence. */
 bool is_sure(const struct facts *f, double bytes, double var);
 
+/* Of all else that was alive at the peak little is left: the program frees what it has. */
+bool is_tidy(const struct facts *f, double bytes, double blocks);
+/* Whether what is left, of so many bytes and blocks, may as well be a cache that fills: in a short run, of a program that leaves what it has. */
+bool is_too_short(const struct facts *f, double bytes, double blocks);
+
 /* Of a run of a moment: so little that nobody can tell what it is, and nobody misses it. It is still counted as left at the end. */
 bool is_trifle(const struct facts *f, double bytes, double run_s);
 

@@ -11,6 +11,8 @@
 #define TRIFLE_MAX_S 2.0           /* in a run so short, */
 #define TRIFLE_BYTES 4096          /* fewer than these, */
 #define TRIFLE_SHARE 0.01          /* and less of the peak */
+#define TIDY_SHARE 0.25            /* of all else at the peak: what is left at most */
+#define TELLING_S 10.0             /* in a shorter run a leak and a cache that fills are alike */
 #define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
 #define CHURN_SHARE_PCT 30  /* of all allocations: temporary ones with less are only noted, */
 #define CHURN_MIN 100000    /* and fewer of them */
@@ -46,6 +48,20 @@ static bool is_much(const struct facts *f, const struct finding *x) {
 bool is_trifle(const struct facts *f, double bytes, double run_s) {
         return (f->totals->lacks_time || run_s < TRIFLE_MAX_S) && bytes < TRIFLE_BYTES &&
                bytes < TRIFLE_SHARE * (double)f->totals->peak_bytes;
+}
+
+/* By bytes or by blocks: one large block that libraries keep does not make a program careless. */
+bool is_tidy(const struct facts *f, double bytes, double blocks) {
+        const struct query_totals *t = f->totals;
+
+        return (double)t->end_bytes - bytes <= TIDY_SHARE * ((double)t->peak_bytes - bytes) ||
+               (double)t->end_blocks - blocks <= TIDY_SHARE * ((double)t->peak_blocks - blocks);
+}
+
+/* What fills comes to rest when it is full; nothing of it shows before. A program that frees all else would free a cache, too. */
+bool is_too_short(const struct facts *f, double bytes, double blocks) {
+        return !f->totals->lacks_time && f->at_s[f->n_columns - 1] < TELLING_S &&
+               !is_tidy(f, bytes, blocks);
 }
 
 /* What may be lost. */
