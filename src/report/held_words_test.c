@@ -147,12 +147,26 @@ static void test_of_a_kill_that_nobody_saw_coming(void **state) {
         assert_says(unseen, false, "it needs");
 }
 
+/* The looks before and behind are a second apart: the line between them is no steady growth where events know that all came at the end. */
+static void test_of_a_kill_by_a_burst(void **state) {
+        _cleanup_free_ char *text = NULL;
+
+        (void)state;
+        story_of_kill(TRACE_PATH, KILL_BURST);
+        text = report_words();
+        assert_says(text, true, "; they grew by 8.7 MiB over the last 188 ms. ");
+        assert_says(text, true, "That was not steady: how much it would have needed is unknown.");
+        assert_says(text, false, "No limit would do");
+        assert_says(text, false, "MiB/s over the last");
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_of_a_child),
                 cmocka_unit_test(test_of_a_child_that_ends_at_once),
                 cmocka_unit_test(test_of_the_program),
                 cmocka_unit_test(test_of_a_kill_that_nobody_saw_coming),
+                cmocka_unit_test(test_of_a_kill_by_a_burst),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

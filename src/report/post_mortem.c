@@ -14,6 +14,7 @@ enum { MAX_PATH = 40 }; /* bytes; of a longer one the last part is told */
 #define NOTABLE_SHARE 0.2 /* of what the group had: then it is told what else was in it */
 #define EARLY_SHARE 0.75  /* of it: a look that found less was long before the end */
 #define ALL_SHARE 0.995
+#define STILL_SHARE 0.01 /* of what there was: less is no growth at all */
 #define SAME_PACE 0.1    /* apart: what grows is what was just told of */
 #define MARGIN_SHARE 0.1 /* on top of what there was at most */
 #define BESIDE_SHARE 0.2 /* of a gain: if less grew beside it, its rate is nearly the room's */
@@ -106,6 +107,11 @@ static bool is_growing(const struct post_mortem *p) {
         return p->has_gain && (double)p->largest_gain_bytes > 0.01 * (double)p->largest_bytes;
 }
 
+/* Not steadily. */
+static bool has_no_pace(const struct post_mortem *p) {
+        return p->shape == SHAPE_STEP || p->shape == SHAPE_LEVEL;
+}
+
 /* ": 380 MiB of them (88 %) allocated by f (f.c:41), held by static sessions" */
 static void add_largest(const struct post_mortem *p, const char *how, struct str *to) {
         struct unit_text a;
@@ -146,7 +152,9 @@ static void add_holding(const struct report *r, const struct post_mortem *p, str
         }
         str_addf(to, " %s %s%s were live", moment, about, unit_bytes(&a, p->live_bytes));
         add_largest(p, "allocated by", to);
-        if (is_growing(p))
+        if (is_growing(p) && has_no_pace(p))
+                str_addf(to, "; they grew by %s", unit_bytes(&a, (uint64_t)p->largest_gain_bytes));
+        else if (is_growing(p))
                 str_addf(to, "; they grew %s/s",
                          unit_bytes(&a, unit_nearest((double)p->largest_gain_bytes * 1e9 /
                                                      (double)p->over_ns)));
@@ -225,26 +233,28 @@ static void add_steady(const struct post_mortem *p, struct str *to) {
 }
 
 static void add_level(const struct post_mortem *p, struct str *to) {
+        double gain = p->rate * (double)p->over_ns / 1e9;
         struct unit_text a, b;
+        char grew[80] = "had not grown";
 
         if (!p->room)
                 return;
+        if (gain > STILL_SHARE * (double)p->had_bytes)
+                snprintf(grew, sizeof(grew), "grew by only %s", unit_bytes(&a, unit_nearest(gain)));
         if (p->live_bytes > p->had_bytes) /* the last look was before the jump */
                 str_addf(
                         to,
                         " It allocated faster than silt looked: it needs more than the %s that were live.",
                         unit_bytes(&a, p->live_bytes));
         else if (needed_bytes(p))
-                str_addf(
-                        to,
-                        " %s had not grown over the last %s: with a margin of a tenth it needs %s.",
-                        course_words(p), unit_duration(&b, p->over_ns),
-                        unit_bytes(&a, needed_bytes(p)));
+                str_addf(to, " %s %s over the last %s: with a margin of a tenth it needs %s.",
+                         course_words(p), grew, unit_duration(&b, p->over_ns),
+                         unit_bytes(&a, needed_bytes(p)));
         else
                 str_addf(
                         to,
-                        " %s had not grown over the last %s; silt did not look at the rest of the %s near the end, so how much is needed is unknown.",
-                        course_words(p), unit_duration(&b, p->over_ns),
+                        " %s %s over the last %s; silt did not look at the rest of the %s near the end, so how much is needed is unknown.",
+                        course_words(p), grew, unit_duration(&b, p->over_ns),
                         p->room->version ? "group" : "machine");
 }
 
@@ -255,6 +265,11 @@ static void add_needed(const struct post_mortem *p, struct str *to) {
         case SHAPE_STEADY: add_steady(p, to); break;
         case SHAPE_LEVEL: add_level(p, to); break;
         case SHAPE_STEP:
+                if (is_its_pace(p)) {
+                        str_add(to,
+                                " That was not steady: how much it would have needed is unknown.");
+                        break;
+                }
                 str_addf(to, " %s grew by %s", course_words(p),
                          unit_bytes(&a, unit_nearest(p->rate * (double)p->over_ns / 1e9)));
                 add_over(p, to);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/post_mortem_facts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,7 +169,7 @@ static void find_break(const struct report *r, struct post_mortem *p) {
 
 /* ---- how fast ------------------------------------------------------------------------------------- */
 
-/* What there was at a time, between two rows or samples in proportion. */
+/* What there was at a time, between two rows or samples. */
 struct course_at {
         uint64_t at_ns, before_ns, after_ns;
         double before, after;
@@ -187,37 +188,67 @@ static void course_take(struct course_at *c, uint64_t time_ns, uint64_t bytes) {
         }
 }
 
-static bool course_value(const struct course_at *c, double *ret) {
-        double part;
-
-        if (!c->has_before)
-                return false;
-        *ret = c->before;
-        if (!c->has_after)
-                return true;
-        part = (double)(c->at_ns - c->before_ns) / (double)(c->after_ns - c->before_ns);
-        *ret = c->before + (c->after - c->before) * part;
-        return true;
-}
-
 struct courses {
         const struct report *r;
         const struct post_mortem *p;
         const struct trace_sample *samples;
         size_t n_samples;
         enum post_mortem_course kind;
+        struct live_then {
+                uint64_t at_ns;
+                double bytes;
+                bool is_known, is_exact;
+        } then[4]; /* asked for last: around a gap the same two again and again */
+        size_t n_asked;
 };
 
-static bool live_at(const struct courses *c, uint64_t at_ns, double *ret) {
+static struct live_then ask_live(const struct courses *c, uint64_t at_ns) {
         struct query_scope scope = {.process = c->p->process, .to_ns = UINT64_MAX};
         _cleanup_(query_answer_freep) struct query_answer *a = NULL;
+        struct live_then x = {.at_ns = at_ns, .is_known = true};
         bool is_end = at_ns >= c->p->alive_ns;
         struct err unsaid = {0};
 
         scope.from_ns = is_end ? 0 : at_ns;
         if (query_ask(c->r->q, &scope, &a, &unsaid) < 0 || a->is_moved || !a->is_exact)
+                return x;
+        x.is_exact = true;
+        x.bytes = (double)(is_end ? a->totals.end_bytes : a->totals.begin_bytes);
+        return x;
+}
+
+static bool live_at(struct courses *c, uint64_t at_ns, double *ret) {
+        struct live_then *x = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(c->then); i++)
+                if (c->then[i].is_known && c->then[i].at_ns == at_ns)
+                        x = &c->then[i];
+        if (!x) {
+                x = &c->then[c->n_asked++ % ARRAY_SIZE(c->then)];
+                *x = ask_live(c, at_ns);
+        }
+        *ret = x->bytes;
+        return x->is_exact;
+}
+
+/* A straight line, and what blocks did beside it: those events tell at any moment, though nobody looked. */
+static double between(struct courses *c, const struct course_at *at) {
+        double part = (double)(at->at_ns - at->before_ns) / (double)(at->after_ns - at->before_ns);
+        double line = at->before + (at->after - at->before) * part, before, now, after;
+
+        if (at->after_ns - at->before_ns < SHORTEST_NS ||
+            fabs(at->after - at->before) < LEVEL_SHARE * at->after ||
+            !live_at(c, at->before_ns, &before) || !live_at(c, at->after_ns, &after) ||
+            !live_at(c, at->at_ns, &now))
+                return line;
+        line += now - (before + (after - before) * part);
+        return fmin(fmax(line, fmin(at->before, at->after)), fmax(at->before, at->after));
+}
+
+static bool course_value(struct courses *c, const struct course_at *at, double *ret) {
+        if (!at->has_before)
                 return false;
-        *ret = (double)(is_end ? a->totals.end_bytes : a->totals.begin_bytes);
+        *ret = at->has_after ? between(c, at) : at->before;
         return true;
 }
 
@@ -226,7 +257,7 @@ static bool is_row(const struct courses *c, const struct trace_room *x) {
                x->of[ROOM_USAGE] != ROOM_UNKNOWN && x->time_ns < c->p->alive_ns;
 }
 
-static bool value_at(const struct courses *c, uint64_t at_ns, double *ret) {
+static bool value_at(struct courses *c, uint64_t at_ns, double *ret) {
         struct course_at course = {.at_ns = at_ns};
         const struct post_mortem *p = c->p;
 
@@ -248,7 +279,7 @@ static bool value_at(const struct courses *c, uint64_t at_ns, double *ret) {
                                     c->samples[i].anon_bytes + c->samples[i].shmem_bytes);
         if (c->kind == COURSE_ROOM && !course.has_after)
                 course_take(&course, p->alive_ns, p->had_bytes);
-        return course_value(&course, ret);
+        return course_value(c, &course, ret);
 }
 
 static size_t n_looks(const struct courses *c, uint64_t from_ns) {
@@ -270,7 +301,7 @@ static size_t n_looks(const struct courses *c, uint64_t from_ns) {
 
 /* When what there was at the end was there, if that was shortly before: a process that hits a limit waits there until the kernel has given up finding memory
  * for it. */
-static uint64_t full_since_ns(const struct courses *c, uint64_t begin_ns) {
+static uint64_t full_since_ns(struct courses *c, uint64_t begin_ns) {
         uint64_t alive_ns = c->p->alive_ns, none_ns = alive_ns - MIN(alive_ns - begin_ns, FULL_NS);
         uint64_t full_ns = alive_ns;
         double end, value;
@@ -302,7 +333,7 @@ static bool is_looked_into(const struct courses *c, uint64_t over_ns) {
 }
 
 /* The longest stretch before the end, of that and its halves, in which it grew steadily or not at all. False: unknown. */
-static bool find_shape_of(const struct courses *c, struct post_mortem *p, uint64_t over_ns) {
+static bool find_shape_of(struct courses *c, struct post_mortem *p, uint64_t over_ns) {
         double then, middle, now;
 
         for (; is_looked_into(c, over_ns) && value_at(c, p->until_ns - over_ns, &then) &&

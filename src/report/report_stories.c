@@ -155,6 +155,7 @@ void story_of_sums(const char *path, unsigned variant) {
 
 static uint64_t usage_at(enum kill_variant v, unsigned i) {
         return v == KILL_STEP    ? (i < 20 ? 2 * MIB : 9 * MIB)
+               : v == KILL_BURST ? (i < 20 ? MIB : 10 * MIB)
                : v == KILL_LEVEL ? 10 * MIB
                                  : MIB / 2 * (i + 1);
 }
@@ -221,11 +222,18 @@ void story_of_kill(const char *path, unsigned variant) {
                 fabric_wait(f, 150000);
                 if (v == KILL_EMPTY)
                         fabric_free(f, 0, thread, block);
-                if (v == KILL_STARVED && i >= 8)
+                if (v == KILL_BURST)
+                        fabric_free(f, 0, thread, block);
+                if ((v == KILL_STARVED || v == KILL_BURST) && i >= 8)
                         continue;
                 put_sample(f, 0, usage_at(v, i), 4096);
                 if (v != KILL_UNSEEN_ROOM)
                         put_room(f, v, i, TRACE_NO_PROCESS);
+        }
+        if (v == KILL_BURST) {
+                fabric_alloc(f, 0, thread, own, 9 * MIB);
+                fabric_wait(f, 10000);
+                put_room(f, v, 20, TRACE_NO_PROCESS);
         }
         if (v == KILL_STEADY)
                 graph_trace_put_drawn(f, 1);

@@ -23,6 +23,7 @@ enum kill_variant {
         KILL_UNSEEN_ROOM, /* nothing is known of the group: the process's own samples tell */
         KILL_EMPTY,       /* no block was live */
         KILL_STARVED,     /* the recorder got no look at memory in the second half */
+        KILL_BURST,       /* nor while all of it was taken at once */
         N_KILL_VARIANTS,
 };
 /* Attached to, with many threads and mappings, and what recording took. */
