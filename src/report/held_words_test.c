@@ -160,6 +160,21 @@ static void test_of_a_kill_by_a_burst(void **state) {
         assert_says(text, false, "MiB/s over the last");
 }
 
+/* What it freed and its allocator keeps fills the group, and no block tells of it. */
+static void test_of_a_kill_without_blocks(void **state) {
+        _cleanup_free_ char *empty = NULL, *full = NULL;
+
+        (void)state;
+        story_of_kill(TRACE_PATH, KILL_EMPTY);
+        empty = report_words();
+        assert_says(
+                empty, true,
+                "At the end no block was live. At the last look, after 3 s, it had 10.0 MiB more whose allocation silt did not see");
+        story_of_kill(TRACE_PATH, KILL_STARVED);
+        full = report_words();
+        assert_says(full, false, "At the last look, after");
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_of_a_child),
@@ -167,6 +182,7 @@ int main(void) {
                 cmocka_unit_test(test_of_the_program),
                 cmocka_unit_test(test_of_a_kill_that_nobody_saw_coming),
                 cmocka_unit_test(test_of_a_kill_by_a_burst),
+                cmocka_unit_test(test_of_a_kill_without_blocks),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,6 +298,17 @@ static bool is_mostly_shared(const struct post_mortem *p) {
                x->of[ROOM_SHMEM] - p->shmem_bytes > p->anon_bytes;
 }
 
+/* What it had, and no block did. */
+static void add_kept(const struct post_mortem *p, struct str *to) {
+        struct unit_text a, b;
+
+        if (p->kept_bytes && p->last_look && is_notable(p, p->kept_bytes))
+                str_addf(
+                        to,
+                        " At the last look, after %s, it had %s more whose allocation silt did not see (memory the allocator keeps, stacks, variables).",
+                        unit_duration(&b, p->sampled_ns), unit_bytes(&a, p->kept_bytes));
+}
+
 /* What the group had beside the program's own memory. */
 static void add_beside(const struct post_mortem *p, struct str *to) {
         const struct trace_room *x = p->last_look;
@@ -375,6 +386,7 @@ static void add_all(const struct report *r, const struct post_mortem *p, struct 
         if (is_mostly_shared(p))
                 add_beside(p, to);
         add_holding(r, p, to);
+        add_kept(p, to);
         if (p->victim == VICTIM_PROCESS)
                 add_needed(p, to);
         if (!is_mostly_shared(p))
@@ -548,6 +560,7 @@ void post_mortem_put(struct json *j, const struct report *r) {
         json_put_uint(j, "live_bytes", p.live_bytes);
         json_put_uint(j, "mapped_bytes", p.mapped_bytes);
         put_figure(j, "anon_bytes", p.sampled_ns ? p.anon_bytes : ROOM_UNKNOWN);
+        put_figure(j, "unexplained_bytes", p.is_kept_known ? p.kept_bytes : ROOM_UNKNOWN);
         put_figure(j, "shmem_bytes", p.sampled_ns ? p.shmem_bytes : ROOM_UNKNOWN);
         put_largest(j, &p);
         put_growth(j, &p);

@@ -577,6 +577,19 @@ static void find_graph(const struct report *r, struct post_mortem *p) {
         }
 }
 
+/* At the last sample, in no block and no mapping: no call path tells of it, and it fills the room all the same. */
+static void find_kept(const struct report *r, struct post_mortem *p) {
+        struct courses c = {.r = r, .p = p};
+        double live;
+
+        if (p->is_mapped || !p->sampled_ns || !live_at(&c, p->sampled_ns, &live))
+                return;
+        live += (double)p->mapped_bytes;
+        p->is_kept_known = true;
+        if ((double)p->anon_bytes > live)
+                p->kept_bytes = p->anon_bytes - (uint64_t)live;
+}
+
 bool post_mortem_find(const struct report *r, bool utf8, struct post_mortem *ret) {
         struct post_mortem *p = ret;
         bool has_live;
@@ -605,6 +618,8 @@ bool post_mortem_find(const struct report *r, bool utf8, struct post_mortem *ret
                 find_mapped(r, utf8, p);
         if (!p->is_mapped)
                 find_blocks(r, utf8, p);
+        if (has_live)
+                find_kept(r, p);
         find_graph(r, p);
         return true;
 }

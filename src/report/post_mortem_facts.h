@@ -41,6 +41,8 @@ struct post_mortem {
 
         uint64_t live_bytes, mapped_bytes;            /* at the end */
         uint64_t anon_bytes, shmem_bytes, sampled_ns; /* by the last sample; sampled_ns 0: none */
+        uint64_t kept_bytes; /* of that in no block and no mapping of the program, by then */
+        bool is_kept_known;
         uint64_t others_bytes; /* anonymous memory of the group that is of no recorded process */
 
         bool is_mapped; /* the largest part is memory that the program mapped itself */
