@@ -37,7 +37,13 @@ static void print_row(const struct style *s, int64_t bytes, uint64_t whole, cons
         str_done(&cut);
 }
 
-/* How much of text a line of so many cells has, up to a blank; all, if it has no such blank. */
+/* Behind a name's parts: a name that is wider than a line loses nothing then. */
+static bool is_break(const char *text, size_t at) {
+        return (text[at] == ' ' && text[at - 1] != ' ') ||
+               (at >= 2 && text[at - 1] == ':' && text[at - 2] == ':');
+}
+
+/* How much of text a line of so many cells has, up to a blank or behind "::"; all, if it has neither. */
 static size_t find_break(const char *text, size_t width) {
         size_t all = strlen(text), found = all;
         struct str part = {0};
@@ -45,7 +51,7 @@ static size_t find_break(const char *text, size_t width) {
         if (str_width(text) <= width)
                 return all;
         for (size_t i = 1; i < all; i++) {
-                if (text[i] != ' ' || text[i - 1] == ' ')
+                if (!is_break(text, i))
                         continue;
                 str_clear(&part);
                 str_addn(&part, text, i);

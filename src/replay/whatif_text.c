@@ -161,12 +161,18 @@ static void print_estimate(const struct style *s, const struct whatif *w,
 static void print_estimates(const struct style *s, const struct whatif *w) {
         const struct site_estimates *e = &w->estimates;
         struct unit_text t;
+        struct str title = {0};
 
         if (!e->n)
                 return;
-        fprintf(s->out,
-                "\n%sWithout a replay: what the peak of %s live would lose%s if the blocks of this code were%s\n",
-                s->bold, unit_weight(&t, e->peak_bytes), e->is_exact ? "" : " at most", s->plain);
+        str_addf(
+                &title,
+                "Without a replay: what the peak of %s live would lose%s if the blocks of this code were",
+                unit_weight(&t, e->peak_bytes), e->is_exact ? "" : " at most");
+        fprintf(s->out, "\n%s", s->bold);
+        style_wrap(s, str_text(&title), 0);
+        fputs(s->plain, s->out);
+        str_done(&title);
         fprintf(s->out, "%s%11s%11s%11s%11s%11s%s\n", s->dim, "at peak", "gone", "freed@once",
                 "pooled", "fitted", s->plain);
         for (size_t i = 0; i < e->n; i++)
