@@ -12,6 +12,8 @@
 #define TRIFLE_BYTES 4096          /* fewer than these, */
 #define TRIFLE_SHARE 0.01          /* and less of the peak */
 #define TIDY_SHARE 0.25            /* of all else at the peak: what is left at most */
+#define ELSE_SHARE 0.01            /* of it: less is nothing else */
+#define ELSE_BLOCKS 20             /* and fewer are */
 #define TELLING_S 10.0             /* in a shorter run a leak and a cache that fills are alike */
 #define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
 #define CHURN_SHARE_PCT 30  /* of all allocations: temporary ones with less are only noted, */
@@ -58,10 +60,13 @@ bool is_tidy(const struct facts *f, double bytes, double blocks) {
                (double)t->end_blocks - blocks <= TIDY_SHARE * ((double)t->peak_blocks - blocks);
 }
 
-/* What fills comes to rest when it is full; nothing of it shows before. A program that frees all else would free a cache, too. */
+/* What fills comes to rest when it is full; nothing of it shows before. A program that frees all else, if it ever had any, would free a cache, too. */
 bool is_too_short(const struct facts *f, double bytes, double blocks) {
+        bool has_else = (double)f->totals->peak_bytes > bytes * (1 + ELSE_SHARE) ||
+                        (double)f->totals->peak_blocks >= blocks + ELSE_BLOCKS;
+
         return !f->totals->lacks_time && f->at_s[f->n_columns - 1] < TELLING_S &&
-               !is_tidy(f, bytes, blocks);
+               (!has_else || !is_tidy(f, bytes, blocks));
 }
 
 /* What may be lost. */
