@@ -265,9 +265,9 @@ static bool arena_is_heap(const struct walker *k, uint64_t begin) {
         const struct page_walk *w = k->w;
         size_t low = 0, high = w->n_blocks;
 
-        /* where all arenas but the first begin; several side by side are one run */
-        if (k->run->begin % GLIBC_ARENA_BYTES == 0)
-                return true;
+        for (size_t i = 0; i < k->r->arenas.n; i++)
+                if (k->r->arenas.items[i] == begin)
+                        return true;
         while (low < high) {
                 size_t mid = (low + high) / 2;
 

@@ -6,6 +6,7 @@
 
 void resident_done(struct resident *r) {
         vec_free(&r->areas);
+        vec_free(&r->arenas);
         vec_free(&r->pins);
         vec_free(&r->allocators);
         vec_free(&r->frees);

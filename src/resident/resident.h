@@ -121,7 +121,8 @@ struct resident {
         struct resident_cgroup cgroup;
         struct resident_heap heap;
         VEC(struct resident_area) areas; /* by address */
-        VEC(struct resident_pin) pins;   /* most free_bytes first */
+        VEC(uint64_t) arenas;          /* where 64 MiB look like an arena of glibc's; in no file */
+        VEC(struct resident_pin) pins; /* most free_bytes first */
         VEC(struct resident_allocator) allocators;
         VEC(struct resident_free) frees;
         VEC(struct resident_cell) cells; /* by address */

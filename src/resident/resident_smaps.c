@@ -22,6 +22,7 @@ enum {
         READ_PAGES = 4096,
         RUNTIME_MAX_DATA_BYTES = 1 << 20, /* it has 771 KiB */
         N_ZEROED = 64,
+        MAX_ARENAS = 4096,
 };
 
 #define KB_MAX (UINT64_MAX >> 24)
@@ -464,6 +465,31 @@ static void find_like_stacks(mapped_list *list, const struct smaps_context *c,
         }
 }
 
+/* ---- arenas ------------------------------------------------------------------------------------ */
+
+/* All of glibc's but the first: memory from a multiple of 64 MiB on, and behind it, to the next multiple, what is reserved without rights. They lie where the kernel
+ * puts what may lie anywhere: heaps of other languages have that shape at low addresses that they choose themselves. */
+static void find_arenas(const mapped_list *list, struct resident *r) {
+        uint64_t highest = 0;
+
+        for (size_t i = 0; i < list->n; i++)
+                if (list->items[i].a.begin < INT64_MAX)
+                        highest = list->items[i].a.begin;
+        for (size_t i = 1; i < list->n; i++) {
+                const struct mapped *used = &list->items[i - 1], *rest = &list->items[i];
+                uint64_t end = used->a.begin + used->a.size_bytes;
+                uint64_t from = ALIGN_UP(used->a.begin, (uint64_t)ARENA_BYTES);
+                uint64_t to = ALIGN_UP(end, (uint64_t)ARENA_BYTES);
+
+                if (used->is_file || strcmp(used->perms, "rw-p") != 0 || !rest->is_guard ||
+                    rest->is_file || rest->a.begin != end || end == to ||
+                    end + rest->a.size_bytes < to || used->a.begin < highest / 3)
+                        continue;
+                for (; from < to && r->arenas.n < MAX_ARENAS; from += ARENA_BYTES)
+                        vec_push(&r->arenas, from);
+        }
+}
+
 /* ---- areas ------------------------------------------------------------------------------------- */
 
 static bool is_alike(const struct resident_area *a, const struct resident_area *b) {
@@ -495,6 +521,7 @@ bool resident_smaps(struct resident *r, FILE *smaps, const struct smaps_context 
         struct given_stack given;
 
         read_mappings(&list, r, smaps);
+        find_arenas(&list, r);
         cut_runtime(&list, c, r->page_bytes);
         find_kinds(&list, r, c);
         find_zeroed(&list, r, c);

@@ -122,6 +122,32 @@ static void test_stacks(void **state) {
         smaps_context_done(&c);
 }
 
+/* By what is reserved behind them; nothing else that only begins where one could. */
+static void test_arenas(void **state) {
+        static const char text[] = ANON("c000000000", "c000400000")  /* Go's heap has the shape */
+                GUARD("c000400000", "c004000000")                    /**/
+                ANON("7e0000000000", "7e0002000000")                 /* nothing reserved */
+                ANON("7e0010000000", "7e0014000000")                 /* all of 64 MiB */
+                GUARD("7e0014000000", "7e0014001000")                /**/
+                "7e0020000000-7e0022000000 rwxp 00000000 00:00 0 \n" /* code */
+                FIELDS(8, 8) GUARD("7e0022000000", "7e0024000000")   /**/
+                ANON("7effff000000", "7f0000100000")                 /* joined with what is below */
+                GUARD("7f0000100000", "7f0004000000")                /**/
+                ANON("7f0004000000", "7f0008100000")  /* one that is full, and the next */
+                GUARD("7f0008100000", "7f000c001000") /* a stack's guard above */
+                ANON("7f000c001000", "7f000c100000");
+        struct smaps_context c = {.pagemap_fd = -1};
+        struct resident r = parse(text, &c);
+
+        (void)state;
+        assert_int_equal(r.arenas.n, 3);
+        assert_int_equal(r.arenas.items[0], 0x7f0000000000);
+        assert_int_equal(r.arenas.items[1], 0x7f0004000000);
+        assert_int_equal(r.arenas.items[2], 0x7f0008000000);
+        resident_done(&r);
+        smaps_context_done(&c);
+}
+
 /* What is given to a thread lies above its guard, and something else may follow without a gap; an older C library takes the guard from it. */
 static void test_given_stacks(void **state) {
         static const char now[] = GUARD("7f0000000000", "7f0000001000")
@@ -233,9 +259,10 @@ static void test_cap(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kinds),        cmocka_unit_test(test_stacks),
-                cmocka_unit_test(test_given_stacks), cmocka_unit_test(test_told_twice),
-                cmocka_unit_test(test_hostile),      cmocka_unit_test(test_cap),
+                cmocka_unit_test(test_kinds),      cmocka_unit_test(test_stacks),
+                cmocka_unit_test(test_arenas),     cmocka_unit_test(test_given_stacks),
+                cmocka_unit_test(test_told_twice), cmocka_unit_test(test_hostile),
+                cmocka_unit_test(test_cap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

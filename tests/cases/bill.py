@@ -52,6 +52,19 @@ def test_survivors(t):
     assert any(f["kind"] == "fragmentation" and "log_line" in f["text"] and "malloc_trim(0)" in f["text"] for f in findings), findings
 
 
+def test_a_heap_that_nobody_saw_being_mapped(t):
+    """As Go and SBCL make theirs: at a multiple of 64 MiB, where glibc's arenas begin too. It is nobody's, and no trim gives it back."""
+    program = t.context.helpers.build("raw_heap", ["raw_heap.c"])
+    trace = t.path("raw_heap.silt")
+    assert t.silt.record(trace, [program, "1000000000"]).code == 0
+    bill, parts = parts_of(t, trace)
+    assert abs(parts["remainder"] - (40 << 20)) < 1 << 20, parts
+    assert parts.get("free_pages", 0) + parts.get("free_between", 0) < 1 << 20, parts
+    assert bill["fragmentation"]["text"] is None, bill["fragmentation"]
+    findings = json.loads(t.silt.command("report", trace, "--json").text)["findings"]
+    assert not [f for f in findings if f["kind"] == "fragmentation"], findings
+
+
 def test_remedies_of_preloaded_allocators(t):
     """What is free is told with what this allocator has for it, and not as if it were glibc, which gives back from the end."""
     program = t.context.helpers.build("fragmented", ["fragmented.c"])
