@@ -221,7 +221,7 @@ static void add_steady(const struct post_mortem *p, struct str *to) {
                 str_addf(to, " For %s more nothing was free.", unit_duration(&a, full_for_ns(p)));
         if (!p->room)
                 return;
-        str_add(to, " No limit would do while that goes on: ");
+        str_add(to, " No limit would do if that went on: ");
         if (isnan(longer_s(p)))
                 str_addf(
                         to,
