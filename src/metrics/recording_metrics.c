@@ -143,10 +143,11 @@ static size_t choose(const struct recorded *r, struct told **ret) {
 static void label_process(const struct recorded *r, uint32_t process, struct metric_labels *ret) {
         const struct trace_process *p = &r->v->processes[process].start;
         struct str program = {0};
-        char pid[16];
+        char pid[16] = "";
 
         add_program(p, &program);
-        snprintf(pid, sizeof(pid), origin_knows_pids(&r->v->meta) ? "%u" : "", p->pid);
+        if (origin_knows_pids(&r->v->meta))
+                snprintf(pid, sizeof(pid), "%u", p->pid);
         *ret = (struct metric_labels){0};
         metric_label(ret, "program", str_text(&program));
         metric_label(ret, "pid", pid);

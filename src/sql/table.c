@@ -600,8 +600,9 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int col
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret) {
         const struct sql_cursor *c = (const struct sql_cursor *)base;
+        uint64_t rowid = (uint64_t)c->rowid + c->rowid_offset;
 
-        *ret = (sqlite3_int64)((uint64_t)c->rowid + c->rowid_offset);
+        *ret = (sqlite3_int64)rowid;
         return SQLITE_OK;
 }
 
