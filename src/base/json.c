@@ -199,3 +199,22 @@ void json_put_double(struct json *j, const char *key, double v, int decimals) {
         json_key(j, key);
         json_double(j, v, decimals);
 }
+
+void json_put_null(struct json *j, const char *key) {
+        json_key(j, key);
+        json_null(j);
+}
+
+void json_put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
+        if (is_known)
+                json_put_uint(j, key, v);
+        else
+                json_put_null(j, key);
+}
+
+void json_put_known_double(struct json *j, const char *key, double v, int decimals, bool is_known) {
+        if (is_known)
+                json_put_double(j, key, v, decimals);
+        else
+                json_put_null(j, key);
+}

@@ -36,6 +36,10 @@ void json_put_string(struct json *j, const char *key, const char *text);
 void json_put_text(struct json *j, const char *key, const char *text); /* NULL or "": null */
 void json_put_uint(struct json *j, const char *key, uint64_t v);
 void json_put_double(struct json *j, const char *key, double v, int decimals);
+void json_put_null(struct json *j, const char *key);
+/* what is unknown: null */
+void json_put_known(struct json *j, const char *key, uint64_t v, bool is_known);
+void json_put_known_double(struct json *j, const char *key, double v, int decimals, bool is_known);
 
 /* A key and an array of n values, each put(j, value), in which i counts: JSON_PUT_EACH(j, "bytes", n, json_uint, rows[i].bytes) */
 #define JSON_PUT_EACH(j, key, n, put, value)                                                       \

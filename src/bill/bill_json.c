@@ -15,25 +15,13 @@ static void put_bool(struct json *j, const char *key, bool v) {
         json_bool(j, v);
 }
 
-static void put_null(struct json *j, const char *key) {
-        json_key(j, key);
-        json_null(j);
-}
-
-static void put_text(struct json *j, const char *key, struct str *text) {
-        if (text->n)
-                json_put_string(j, key, str_text(text));
-        else
-                put_null(j, key);
-}
-
 /* "function" and "place", null where they are unknown. */
 static void put_function(struct json *j, const struct frame_names *n, uint32_t stack) {
         struct str function = {0}, place = {0};
 
         bill_add_function(n, stack, true, &function, &place);
-        put_text(j, "function", &function);
-        put_text(j, "place", &place);
+        json_put_text(j, "function", str_text(&function));
+        json_put_text(j, "place", str_text(&place));
         str_done(&function);
         str_done(&place);
 }
@@ -42,8 +30,8 @@ static void put_mapper(struct json *j, const struct frame_names *n, const struct
         struct str function = {0}, place = {0};
 
         bill_add_mapper(n, l, true, &function, &place);
-        put_text(j, "function", &function);
-        put_text(j, "place", &place);
+        json_put_text(j, "function", str_text(&function));
+        json_put_text(j, "place", str_text(&place));
         json_put_uint(j, "call_paths", l->n_stacks);
         str_done(&function);
         str_done(&place);
@@ -121,7 +109,7 @@ static void put_frees(struct json *j, const struct bill *b) {
                 if (f->n_blocks)
                         json_put_uint(j, "blocks", f->n_blocks);
                 else
-                        put_null(j, "blocks");
+                        json_put_null(j, "blocks");
                 json_end(j);
         }
         json_end(j);
@@ -141,7 +129,7 @@ static void put_cgroup(struct json *j, const struct bill *b) {
         json_put_uint(j, "version", c->version);
         json_put_uint(j, "usage_bytes", c->usage_bytes);
         if (c->limit_bytes == UINT64_MAX)
-                put_null(j, "limit_bytes");
+                json_put_null(j, "limit_bytes");
         else
                 json_put_uint(j, "limit_bytes", c->limit_bytes);
         json_put_uint(j, "anon_bytes", c->anon_bytes);
@@ -191,7 +179,7 @@ static void put_fragmentation(struct json *j, const struct bill_view *v) {
         if (bill_view_add_fragmentation(v, true, &text))
                 json_put_string(j, "text", str_text(&text));
         else
-                put_null(j, "text");
+                json_put_null(j, "text");
         json_put_uint(j, "live_bytes", f->live_bytes);
         json_put_uint(j, "free_between_bytes", f->between_bytes);
         json_put_uint(j, "free_pages_bytes", f->empty_bytes);
@@ -292,18 +280,9 @@ static void put_history(struct json *j, const struct bill_view *v) {
         json_end(j);
 }
 
-/* Other tools tell only how much was resident, not what of it. */
-static void put_sampled_kind(struct json *j, const struct bill_view *v, const char *key,
-                             uint64_t bytes) {
-        if (v->is_imported)
-                put_null(j, key);
-        else
-                json_put_uint(j, key, bytes);
-}
-
 /* What samples of the process tell, where there is no bill. */
 static void put_sampled(struct json *j, const struct bill_view *v) {
-        put_null(j, "parts");
+        json_put_null(j, "parts");
         json_key(j, "sampled");
         if (!v->sampled.n_samples) {
                 json_null(j);
@@ -311,9 +290,10 @@ static void put_sampled(struct json *j, const struct bill_view *v) {
         }
         json_object(j);
         json_put_uint(j, "resident_bytes", query_resident_bytes(&v->sampled));
-        put_sampled_kind(j, v, "anon_bytes", v->sampled.anon_bytes);
-        put_sampled_kind(j, v, "file_bytes", v->sampled.file_bytes);
-        put_sampled_kind(j, v, "shmem_bytes", v->sampled.shmem_bytes);
+        /* other tools tell only how much was resident, not what of it */
+        json_put_known(j, "anon_bytes", v->sampled.anon_bytes, !v->is_imported);
+        json_put_known(j, "file_bytes", v->sampled.file_bytes, !v->is_imported);
+        json_put_known(j, "shmem_bytes", v->sampled.shmem_bytes, !v->is_imported);
         json_end(j);
 }
 
@@ -331,7 +311,7 @@ void bill_json(FILE *out, const struct bill_view *v) {
                 if (v->history.moments.n)
                         put_history(&j, v);
         } else {
-                put_null(&j, "text");
+                json_put_null(&j, "text");
                 put_sampled(&j, v);
         }
         json_end(&j);

@@ -29,15 +29,6 @@ static void put_percent(struct json *j, const char *key, double old, double new)
 }
 
 /* null where a side does not know it: resident memory that nobody looked at, events of a recording of totals. */
-static void put_known(struct json *j, const char *key, double value, int decimals, bool is_known) {
-        if (is_known) {
-                json_put_double(j, key, value, decimals);
-                return;
-        }
-        json_key(j, key);
-        json_null(j);
-}
-
 /* ---- what is compared ------------------------------------------------------------------------ */
 
 static void put_side(struct json *j, const struct diff *d, enum name_side side) {
@@ -56,8 +47,9 @@ static void put_side(struct json *j, const struct diff *d, enum name_side side) 
         show_put_pid(j, v, x->answer->scope.process);
         json_key(j, "window");
         json_object(j);
-        put_known(j, "from_s", (double)x->from_ns / 1e9, 6, !x->answer->totals.lacks_time);
-        put_known(j, "to_s", (double)x->to_ns / 1e9, 6, !x->answer->totals.lacks_time);
+        json_put_known_double(j, "from_s", (double)x->from_ns / 1e9, 6,
+                              !x->answer->totals.lacks_time);
+        json_put_known_double(j, "to_s", (double)x->to_ns / 1e9, 6, !x->answer->totals.lacks_time);
         json_end(j);
         put_bool(j, "exact", x->answer->is_exact);
         side_add_doubt(x, &doubt);
@@ -86,13 +78,13 @@ static void put_totals(struct json *j, const struct diff *d) {
                 json_object(j);
                 bool is_known = r->is_known[NAME_OLD] && r->is_known[NAME_NEW];
 
-                put_known(j, "old", old, decimals, r->is_known[NAME_OLD]);
-                put_known(j, "new", new, decimals, r->is_known[NAME_NEW]);
-                put_known(j, "change", new - old, decimals, is_known);
+                json_put_known_double(j, "old", old, decimals, r->is_known[NAME_OLD]);
+                json_put_known_double(j, "new", new, decimals, r->is_known[NAME_NEW]);
+                json_put_known_double(j, "change", new - old, decimals, is_known);
                 if (is_known)
                         put_percent(j, "change_pct", old, new);
                 else
-                        put_known(j, "change_pct", 0, 0, false);
+                        json_put_null(j, "change_pct");
                 json_end(j);
         }
         json_end(j);

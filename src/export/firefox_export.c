@@ -44,11 +44,6 @@ static double ms_of(uint64_t time_ns) {
         return (double)time_ns / 1e6;
 }
 
-static void put_null(struct json *j, const char *key) {
-        json_key(j, key);
-        json_null(j);
-}
-
 static void put_bool(struct json *j, const char *key, bool v) {
         json_key(j, key);
         json_bool(j, v);
@@ -331,7 +326,7 @@ static void put_no_samples(struct firefox *f) {
         json_double(j, ms_of(f->begin_ns), 3);
         json_double(j, ms_of(f->end_ns), 3);
         json_end(j);
-        put_null(j, "weight");
+        json_put_null(j, "weight");
         json_put_string(j, "weightType", "samples");
         json_put_uint(j, "length", 2);
 }
@@ -388,9 +383,9 @@ static void put_thread_head(struct firefox *f, const struct firefox_thread *t) {
         json_put_string(j, "processType", "default");
         json_put_string(j, "processName", query_process_name(f->job->q, t->process));
         json_put_double(j, "processStartupTime", ms_of(p->start_ns), 3);
-        put_null(j, "processShutdownTime");
+        json_put_null(j, "processShutdownTime");
         json_put_double(j, "registerTime", ms_of(p->start_ns), 3);
-        put_null(j, "unregisterTime");
+        json_put_null(j, "unregisterTime");
         put_empty(j, "pausedRanges");
         json_put_string(j, "name", t->is_main ? "GeckoMain" : t->name);
         put_bool(j, "isMainThread", t->is_main);
@@ -476,7 +471,7 @@ static void put_libs(struct firefox *f) {
                 json_put_string(j, "debugName", name);
                 json_put_string(j, "debugPath", path);
                 json_put_string(j, "breakpadId", "");
-                put_null(j, "codeId");
+                json_put_null(j, "codeId");
                 json_put_string(j, "arch", "");
                 json_end(j);
         }

@@ -92,18 +92,9 @@ static void put_argv(struct json *j, char **argv) {
         json_end(j);
 }
 
-/* Of something that may be unknown, or without a limit. */
-static void put_known(struct json *j, const char *key, bool is_known, uint64_t v) {
-        json_key(j, key);
-        if (is_known)
-                json_uint(j, v);
-        else
-                json_null(j);
-}
-
 static void put_end(struct json *j, int status) {
-        put_known(j, "exit_status", WIFEXITED(status), (uint64_t)WEXITSTATUS(status));
-        put_known(j, "signal", WIFSIGNALED(status), (uint64_t)WTERMSIG(status));
+        json_put_known(j, "exit_status", (uint64_t)WEXITSTATUS(status), WIFEXITED(status));
+        json_put_known(j, "signal", (uint64_t)WTERMSIG(status), WIFSIGNALED(status));
 }
 
 void lab_words_json(const struct group *g, const struct lab_outcome *o, char **argv, FILE *to) {
@@ -123,9 +114,9 @@ void lab_words_json(const struct group *g, const struct lab_outcome *o, char **a
                 json_string(&j, g->memory_dir);
         else
                 json_null(&j);
-        put_known(&j, "memory_limit_bytes", l->memory_bytes, l->memory_bytes);
-        put_known(&j, "throttled_above_bytes", l->high_bytes, l->high_bytes);
-        put_known(&j, "swap_limit_bytes", l->has_swap, l->swap_bytes);
+        json_put_known(&j, "memory_limit_bytes", l->memory_bytes, l->memory_bytes);
+        json_put_known(&j, "throttled_above_bytes", l->high_bytes, l->high_bytes);
+        json_put_known(&j, "swap_limit_bytes", l->swap_bytes, l->has_swap);
         json_key(&j, "cpus");
         if (l->n_cpus > 0)
                 json_double(&j, l->n_cpus, 2);
@@ -138,9 +129,9 @@ void lab_words_json(const struct group *g, const struct lab_outcome *o, char **a
         else
                 json_null(&j);
         put_end(&j, o->wait_status);
-        put_known(&j, "oom_kills", o->usage.has_kills, o->usage.n_kills);
-        put_known(&j, "group_peak_bytes", o->usage.has_peak, o->usage.peak_bytes);
-        put_known(&j, "peak_rss_bytes", o->max_rss_bytes, o->max_rss_bytes);
+        json_put_known(&j, "oom_kills", o->usage.n_kills, o->usage.has_kills);
+        json_put_known(&j, "group_peak_bytes", o->usage.peak_bytes, o->usage.has_peak);
+        json_put_known(&j, "peak_rss_bytes", o->max_rss_bytes, o->max_rss_bytes);
         json_put_uint(&j, "ended_processes", o->n_left);
         json_end(&j);
         str_done(&text);
@@ -236,7 +227,7 @@ void lab_words_search_json(const struct trial *free_run, const struct find_answe
         json_put_string(&j, "limited_by", group_maker_name(free_run->maker));
         json_put_uint(&j, "limit_bytes", a->survived.limit_bytes);
         json_put_uint(&j, "survived_runs", a->survived.n_survived);
-        put_known(&j, "failed_limit_bytes", a->failed.limit_bytes, a->failed.limit_bytes);
+        json_put_known(&j, "failed_limit_bytes", a->failed.limit_bytes, a->failed.limit_bytes);
         json_key(&j, "failed_why");
         if (a->failed.limit_bytes)
                 json_string(&j, why_name(a->failed.why));
@@ -247,7 +238,8 @@ void lab_words_search_json(const struct trial *free_run, const struct find_answe
         json_key(&j, "without_limit");
         json_object(&j);
         put_end(&j, free_run->wait_status);
-        put_known(&j, "group_peak_bytes", free_run->usage.has_peak, free_run->usage.peak_bytes);
+        json_put_known(&j, "group_peak_bytes", free_run->usage.peak_bytes,
+                       free_run->usage.has_peak);
         json_put_uint(&j, "peak_rss_bytes", free_run->max_rss_bytes);
         json_put_double(&j, "run_time_s", (double)free_run->run_ns / 1e9, 3);
         json_end(&j);

@@ -7,17 +7,9 @@ static void put_bool(struct json *j, const char *key, bool v) {
         json_bool(j, v);
 }
 
-static void put_null(struct json *j, const char *key) {
-        json_key(j, key);
-        json_null(j);
-}
-
 /* Of the kernel's figures for the whole process; 0: nobody looked. */
 static void put_known(struct json *j, const char *key, uint64_t bytes) {
-        if (bytes)
-                json_put_uint(j, key, bytes);
-        else
-                put_null(j, key);
+        json_put_known(j, key, bytes, bytes > 0);
 }
 
 static void put_replayed(struct json *j, const struct whatif *w) {
@@ -118,16 +110,16 @@ static void put_estimate(struct json *j, const struct whatif *w, const struct si
                 json_put_uint(j, "freed_at_once_peak_bytes", row->brief_peak_bytes);
                 json_put_uint(j, "pooled_saves_bytes", row->pool_bytes);
         } else {
-                put_null(j, "freed_at_once_peak_bytes");
-                put_null(j, "pooled_saves_bytes");
+                json_put_null(j, "freed_at_once_peak_bytes");
+                json_put_null(j, "pooled_saves_bytes");
         }
         json_put_uint(j, "untouched_bytes", row->untouched_bytes);
         if (w->estimates.knows_moves) {
                 json_put_uint(j, "grown", row->n_grown);
                 json_put_uint(j, "copied_bytes", row->copied_bytes);
         } else {
-                put_null(j, "grown");
-                put_null(j, "copied_bytes");
+                json_put_null(j, "grown");
+                json_put_null(j, "copied_bytes");
         }
         show_put_stack(j, w->q, row->stack);
         json_end(j);
@@ -179,7 +171,7 @@ void whatif_print_json(FILE *out, const struct whatif *w) {
         if (w->process < v->n_processes)
                 show_put_pid(&j, v, w->process);
         else
-                put_null(&j, "pid");
+                json_put_null(&j, "pid");
         if (w->no_replay[0])
                 json_put_string(&j, "not_replayed", w->no_replay);
         put_replayed(&j, w);

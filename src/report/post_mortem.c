@@ -418,19 +418,11 @@ void post_mortem_print(const struct style *s, const struct report *r) {
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
 static void put_figure(struct json *j, const char *key, uint64_t v) {
-        json_key(j, key);
-        if (v == ROOM_UNKNOWN)
-                json_null(j);
-        else
-                json_uint(j, v);
+        json_put_known(j, key, v, v != ROOM_UNKNOWN);
 }
 
 static void put_seconds(struct json *j, const char *key, uint64_t ns, bool is_known) {
-        json_key(j, key);
-        if (is_known)
-                json_double(j, (double)ns / 1e9, 6);
-        else
-                json_null(j);
+        json_put_known_double(j, key, (double)ns / 1e9, 6, is_known);
 }
 
 static void put_room(struct json *j, const struct post_mortem *p) {
@@ -484,11 +476,9 @@ static void put_largest(struct json *j, const struct post_mortem *p) {
         json_put_uint(j, "bytes", p->largest_bytes);
         json_put_uint(j, "of_bytes", p->whole_bytes);
         json_put_text(j, "held_by", p->held_by);
-        json_key(j, "bytes_per_s");
-        if (p->has_gain)
-                json_double(j, (double)p->largest_gain_bytes * 1e9 / (double)p->over_ns, 1);
-        else
-                json_null(j);
+        json_put_known_double(j, "bytes_per_s",
+                              (double)p->largest_gain_bytes * 1e9 / (double)p->over_ns, 1,
+                              p->has_gain);
         json_end(j);
 }
 
@@ -503,24 +493,12 @@ static void put_growth(struct json *j, const struct post_mortem *p) {
         json_key(j, "growth");
         json_object(j);
         json_put_string(j, "shape", shapes[p->shape]);
-        json_key(j, "of");
-        if (p->shape != SHAPE_UNKNOWN)
-                json_string(j, of);
-        else
-                json_null(j);
+        json_put_text(j, "of", p->shape == SHAPE_UNKNOWN ? NULL : of);
         put_seconds(j, "over_s", p->over_ns, p->over_ns);
         put_seconds(j, "full_for_s", full_for_ns(p), true);
-        json_key(j, "bytes_per_s");
-        if (p->shape != SHAPE_UNKNOWN)
-                json_double(j, p->rate, 1);
-        else
-                json_null(j);
+        json_put_known_double(j, "bytes_per_s", p->rate, 1, p->shape != SHAPE_UNKNOWN);
         json_end(j);
-        json_key(j, "needed_bytes");
-        if (needed_bytes(p))
-                json_uint(j, needed_bytes(p));
-        else
-                json_null(j);
+        json_put_known(j, "needed_bytes", needed_bytes(p), needed_bytes(p) > 0);
         put_seconds(j, "twice_the_limit_lasts_s", isnan(more_s) ? 0 : unit_nearest(more_s * 1e9),
                     !isnan(more_s));
 }

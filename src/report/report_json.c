@@ -162,16 +162,11 @@ static void put_holds(struct json *j, const struct report *r) {
 }
 
 /* What a recording of totals does not say. */
-static void put_null(struct json *j, const char *key) {
-        json_key(j, key);
-        json_null(j);
-}
-
 static void put_quality(struct json *j, const struct report *r) {
         json_key(j, "quality");
         json_object(j);
         if (r->whole.lacks_events || r->whole.is_imported || query_is_of_time(r->q))
-                put_null(j, "complete_stacks_pct");
+                json_put_null(j, "complete_stacks_pct");
         else
                 json_put_double(j, "complete_stacks_pct", r->quality.complete_stacks_pct, 3);
         json_put_double(j, "symbolized_frames_pct", r->quality.names.symbolized_frames_pct, 3);
@@ -189,15 +184,15 @@ static void put_quality(struct json *j, const struct report *r) {
         json_object(j);
         json_put_uint(j, "trace_bytes", r->v->file_bytes);
         if (r->whole.is_imported)
-                put_null(j, "runtime_bytes");
+                json_put_null(j, "runtime_bytes");
         else
                 json_put_uint(j, "runtime_bytes", r->whole.runtime_bytes);
         if (r->whole.lacks_events)
-                put_null(j, "bytes_per_event");
+                json_put_null(j, "bytes_per_event");
         else
                 json_put_double(j, "bytes_per_event", r->quality.bytes_per_event, 3);
         if (r->whole.is_imported)
-                put_null(j, "blocked_s");
+                json_put_null(j, "blocked_s");
         else
                 json_put_double(j, "blocked_s", seconds(r->whole.blocked_ns), 6);
         json_put_uint(j, "events", r->v->n_events);
@@ -218,16 +213,16 @@ static void put_filter(struct json *j, const struct report *r) {
         json_key(j, "unfiltered");
         json_object(j);
         if (r->unfiltered.lacks_blocks)
-                put_null(j, "allocations");
+                json_put_null(j, "allocations");
         else
                 json_put_uint(j, "allocations", r->unfiltered.n_allocs);
         if (show_knows_allocated(r->unfiltered.lacks_blocks, r->unfiltered.lacks_live))
                 json_put_uint(j, "bytes_allocated", r->unfiltered.alloc_bytes);
         else
-                put_null(j, "bytes_allocated");
+                json_put_null(j, "bytes_allocated");
         if (r->unfiltered.lacks_live) {
-                put_null(j, "peak_live_bytes");
-                put_null(j, "end_live_bytes");
+                json_put_null(j, "peak_live_bytes");
+                json_put_null(j, "end_live_bytes");
         } else {
                 json_put_uint(j, "peak_live_bytes", r->unfiltered.peak_bytes);
                 json_put_uint(j, "end_live_bytes", r->unfiltered.end_bytes);
@@ -264,7 +259,7 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         if (r->all)
                 show_put_totals(&j, "totals_all", r->q, &r->all->totals);
         if (r->options->is_brief)
-                put_null(&j, "quality");
+                json_put_null(&j, "quality");
         else
                 put_quality(&j, r);
         limits_put(&j, r);
@@ -273,14 +268,14 @@ int report_json(FILE *out, struct report *r, struct err *reterr) {
         if (r->findings)
                 put_findings(&j, r);
         else
-                put_null(&j, "findings");
+                json_put_null(&j, "findings");
         put_top(&j, r);
         if (r->whole.lacks_events || r->whole.lacks_threads)
-                put_null(&j, "threads");
+                json_put_null(&j, "threads");
         else
                 show_put_threads(&j, r->q, r->threads, r->n_threads, r->threads_have_figures);
         if (r->whole.is_imported) {
-                put_null(&j, "mappings");
+                json_put_null(&j, "mappings");
         } else {
                 show_put_mappings(&j, r->q, &r->mapped, r->mappings, r->n_mappings,
                                   show_n_top(r->options));

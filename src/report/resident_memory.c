@@ -237,19 +237,10 @@ bool resident_add(const struct report *r, uint32_t process, const char *lead, bo
         return true;
 }
 
-/* Other tools tell only how much was resident, not what of it. */
-static void put_kind(struct json *j, const struct report *r, const char *key, uint64_t bytes) {
-        if (query_is_imported(r->q)) {
-                json_key(j, key);
-                json_null(j);
-        } else {
-                json_put_uint(j, key, bytes);
-        }
-}
-
 void resident_put(struct json *j, const struct report *r) {
         static const char *const names[RESIDENT_N_PARTS] = {"mapped", "blocks", "files", "unseen"};
         struct resident x = resident_of(r, r->scope.process);
+        bool has_kinds = !query_is_imported(r->q); /* else only the sum is known */
         unsigned most = 0;
 
         json_key(j, "resident");
@@ -262,9 +253,9 @@ void resident_put(struct json *j, const struct report *r) {
                         most = i;
         json_object(j);
         json_put_uint(j, "peak_bytes", x.bytes);
-        put_kind(j, r, "anon_bytes", x.found.anon_bytes);
-        put_kind(j, r, "file_bytes", x.found.file_bytes);
-        put_kind(j, r, "shmem_bytes", x.found.shmem_bytes);
+        json_put_known(j, "anon_bytes", x.found.anon_bytes, has_kinds);
+        json_put_known(j, "file_bytes", x.found.file_bytes, has_kinds);
+        json_put_known(j, "shmem_bytes", x.found.shmem_bytes, has_kinds);
         json_put_uint(j, "mapped_bytes", x.parts[RESIDENT_PART_MAPPED]);
         json_put_uint(j, "blocks_bytes", x.parts[RESIDENT_PART_BLOCKS]);
         json_put_uint(j, "unseen_bytes", x.parts[RESIDENT_PART_REST]);

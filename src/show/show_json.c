@@ -67,14 +67,6 @@ void show_put_shown(struct json *j, struct query *q, uint32_t stack) {
 }
 
 /* A number, or null where nobody knows it. */
-static void put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
-        json_key(j, key);
-        if (is_known)
-                json_uint(j, v);
-        else
-                json_null(j);
-}
-
 bool show_knows_allocated(bool lacks_blocks, bool lacks_live) {
         return !lacks_blocks || lacks_live || unit_weights() != UNIT_BYTES;
 }
@@ -112,15 +104,15 @@ void show_put_figures(struct json *j, const char *key, const struct query_figure
         if (f->counts_samples)
                 json_put_uint(j, "samples", f->n_allocs);
         has_live_blocks = !f->lacks_blocks && !f->lacks_live;
-        put_known(j, "allocations", f->n_allocs, !f->lacks_blocks && !f->lacks_traffic);
-        put_known(j, "bytes_allocated", f->alloc_bytes,
-                  show_knows_allocated(f->lacks_blocks, f->lacks_live) && !f->lacks_traffic);
-        put_known(j, "frees", f->n_frees, has_live_blocks && !f->lacks_traffic);
-        put_known(j, "bytes_freed", f->free_bytes,
-                  show_knows_allocated(f->lacks_blocks, false) && !f->lacks_traffic &&
-                          !f->lacks_live);
-        put_known(j, "temporary_allocations", f->n_temporary, !f->lacks_events);
-        put_known(j, "reallocations", f->n_reallocs, !f->lacks_events);
+        json_put_known(j, "allocations", f->n_allocs, !f->lacks_blocks && !f->lacks_traffic);
+        json_put_known(j, "bytes_allocated", f->alloc_bytes,
+                       show_knows_allocated(f->lacks_blocks, f->lacks_live) && !f->lacks_traffic);
+        json_put_known(j, "frees", f->n_frees, has_live_blocks && !f->lacks_traffic);
+        json_put_known(j, "bytes_freed", f->free_bytes,
+                       show_knows_allocated(f->lacks_blocks, false) && !f->lacks_traffic &&
+                               !f->lacks_live);
+        json_put_known(j, "temporary_allocations", f->n_temporary, !f->lacks_events);
+        json_put_known(j, "reallocations", f->n_reallocs, !f->lacks_events);
         put_known_int(j, "peak_live_bytes", f->peak_bytes, !f->lacks_live);
         put_known_int(j, "peak_live_blocks", f->peak_blocks, has_live_blocks);
         put_known_int(j, "begin_live_bytes", f->begin_bytes, !f->lacks_live);
@@ -141,7 +133,7 @@ void show_put_site(struct json *j, const struct query *q, const struct query_sit
         if (query_metric_time(m))
                 put_time(j, &s->f);
         put_known_int(j, "blocks", f.blocks, !s->f.lacks_blocks);
-        put_known(j, "allocations", s->f.n_allocs, !s->f.lacks_blocks && !s->f.lacks_traffic);
+        json_put_known(j, "allocations", s->f.n_allocs, !s->f.lacks_blocks && !s->f.lacks_traffic);
         if (s->f.var[m] > 0)
                 json_put_double(j, "standard_error", query_figures_error(&s->f, m), 1);
         if (f.bytes_are_estimated) {
@@ -194,37 +186,38 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
 
         json_key(j, key);
         json_object(j);
-        put_known(j, "allocations", t->n_allocs, !t->lacks_blocks && !t->lacks_traffic);
-        put_known(j, "frees", t->n_frees, !t->lacks_blocks && !t->lacks_traffic && !t->lacks_live);
-        put_known(j, "reallocations", t->n_reallocs, is_told && !t->lacks_reallocs);
-        put_known(j, "failed_allocations", t->n_failed, is_told && !t->is_imported);
-        put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
-        put_known(j, "prior_frees", t->n_prior_frees, is_told && !t->is_imported);
-        put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
-        put_known(j, "bytes_allocated", t->alloc_bytes,
-                  show_knows_allocated(t->lacks_blocks, t->lacks_live) && !t->lacks_traffic);
-        put_known(j, "temporary_allocations", t->n_temporary, is_told);
-        put_known(j, "peak_live_bytes", t->peak_bytes, !t->lacks_peak);
-        put_known(j, "peak_live_blocks", t->peak_blocks, !t->lacks_blocks && !t->lacks_peak);
+        json_put_known(j, "allocations", t->n_allocs, !t->lacks_blocks && !t->lacks_traffic);
+        json_put_known(j, "frees", t->n_frees,
+                       !t->lacks_blocks && !t->lacks_traffic && !t->lacks_live);
+        json_put_known(j, "reallocations", t->n_reallocs, is_told && !t->lacks_reallocs);
+        json_put_known(j, "failed_allocations", t->n_failed, is_told && !t->is_imported);
+        json_put_known(j, "unknown_frees", t->n_unknown_frees, is_told);
+        json_put_known(j, "prior_frees", t->n_prior_frees, is_told && !t->is_imported);
+        json_put_known(j, "implicit_frees", t->n_implicit_frees, is_told);
+        json_put_known(j, "bytes_allocated", t->alloc_bytes,
+                       show_knows_allocated(t->lacks_blocks, t->lacks_live) && !t->lacks_traffic);
+        json_put_known(j, "temporary_allocations", t->n_temporary, is_told);
+        json_put_known(j, "peak_live_bytes", t->peak_bytes, !t->lacks_peak);
+        json_put_known(j, "peak_live_blocks", t->peak_blocks, !t->lacks_blocks && !t->lacks_peak);
         json_key(j, "peak_at_s");
         if (t->lacks_time || t->lacks_peak)
                 json_null(j);
         else
                 json_double(j, (double)t->peak_ns / 1e9, 6);
-        put_known(j, "end_live_bytes", t->end_bytes, !t->lacks_live);
-        put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks && !t->lacks_live);
+        json_put_known(j, "end_live_bytes", t->end_bytes, !t->lacks_live);
+        json_put_known(j, "end_live_blocks", t->end_blocks, !t->lacks_blocks && !t->lacks_live);
         if (t->has_left) {
                 json_put_uint(j, "left_bytes", t->left_bytes);
                 json_put_uint(j, "left_blocks", t->left_blocks);
         }
-        put_known(j, "peak_rss_bytes", t->peak_rss_bytes,
-                  is_told && (t->peak_rss_bytes || !t->is_imported));
-        put_known(j, "lost_events", t->n_lost, is_told && !t->is_imported);
-        put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);
+        json_put_known(j, "peak_rss_bytes", t->peak_rss_bytes,
+                       is_told && (t->peak_rss_bytes || !t->is_imported));
+        json_put_known(j, "lost_events", t->n_lost, is_told && !t->is_imported);
+        json_put_known(j, "threads", t->n_threads, is_told && !t->lacks_threads);
         if (t->counts_samples)
                 json_put_uint(j, "samples", t->n_allocs);
         json_put_uint(j, "sites", t->n_sites);
-        put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told && !t->is_imported);
+        json_put_known(j, "wrong_size_frees", t->n_wrong_sizes, is_told && !t->is_imported);
         if (q)
                 estimate_put_totals(j, q, t);
         json_end(j);
@@ -233,8 +226,8 @@ void show_put_totals(struct json *j, const char *key, const struct query *q,
 void show_put_pid(struct json *j, const struct trace_view *v, uint32_t process) {
         bool is_one = process < v->n_processes;
 
-        put_known(j, "pid", is_one ? v->processes[process].start.pid : 0,
-                  is_one && origin_knows_pids(&v->meta));
+        json_put_known(j, "pid", is_one ? v->processes[process].start.pid : 0,
+                       is_one && origin_knows_pids(&v->meta));
 }
 
 void show_put_scope(struct json *j, const struct query *q, const struct query_scope *scope) {

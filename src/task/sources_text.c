@@ -161,11 +161,8 @@ static void put_group(struct json *j, const struct tasks *t, const struct source
         put_states(j, x->n_in);
         json_put_uint(j, "same_data", x->n_same);
         json_put_uint(j, "bytes", x->bytes);
-        json_key(j, "oldest_s");
-        if (x->oldest_ns == UINT64_MAX)
-                json_null(j);
-        else
-                json_double(j, (double)x->oldest_ns / 1e9, 3);
+        json_put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
+                              x->oldest_ns != UINT64_MAX);
         json_key(j, "gone");
         if (x->is_counted)
                 json_uint(j, x->n_gone);

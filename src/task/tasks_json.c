@@ -11,11 +11,7 @@ static void put_states(struct json *j, const uint64_t *n_in) {
 }
 
 static void put_age(struct json *j, const char *key, uint64_t ns) {
-        json_key(j, key);
-        if (ns == UINT64_MAX)
-                json_null(j);
-        else
-                json_double(j, (double)ns / 1e9, 3);
+        json_put_known_double(j, key, (double)ns / 1e9, 3, ns != UINT64_MAX);
 }
 
 static void put_keepers(struct json *j, const struct tasks *t, const struct task_group *x) {

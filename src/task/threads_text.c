@@ -120,14 +120,6 @@ void threads_text(const struct style *s, const struct tasks *t) {
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void put_bytes(struct json *j, uint64_t n_stacks, uint64_t bytes) {
-        json_key(j, "stack_bytes");
-        if (n_stacks)
-                json_uint(j, bytes);
-        else
-                json_null(j);
-}
-
 static void put_group(struct json *j, const struct tasks *t, const struct thread_group *g) {
         struct str text = {0};
 
@@ -141,7 +133,7 @@ static void put_group(struct json *j, const struct tasks *t, const struct thread
         json_put_uint(j, "ended", g->n - g->n_alive);
         json_put_uint(j, "running", g->n_running);
         json_put_uint(j, "waiting", g->n_waiting);
-        put_bytes(j, g->n_stacks, g->stack_bytes);
+        json_put_known(j, "stack_bytes", g->stack_bytes, g->n_stacks > 0);
         json_put_uint(j, "known_stacks", g->n_stacks);
         json_key(j, "names");
         json_array(j);
@@ -186,7 +178,7 @@ void threads_json(struct json *j, const struct tasks *t) {
         json_put_uint(j, "alive", l->n_alive);
         json_put_uint(j, "ended", l->n - l->n_alive);
         json_put_uint(j, "unknown_spawns", l->n_unspawned);
-        put_bytes(j, l->n_stacks, l->stack_bytes);
+        json_put_known(j, "stack_bytes", l->stack_bytes, l->n_stacks > 0);
         json_put_uint(j, "groups_in_all", l->groups.n);
         json_key(j, "groups");
         json_array(j);

@@ -8,23 +8,6 @@ static void put_bool(struct json *j, const char *key, bool v) {
         json_bool(j, v);
 }
 
-static void put_known(struct json *j, const char *key, uint64_t v, bool is_known) {
-        json_key(j, key);
-        if (is_known)
-                json_uint(j, v);
-        else
-                json_null(j);
-}
-
-static void put_known_double(struct json *j, const char *key, double v, int decimals,
-                             bool is_known) {
-        json_key(j, key);
-        if (is_known)
-                json_double(j, v, decimals);
-        else
-                json_null(j);
-}
-
 static void put_now(struct json *j, const struct model *m) {
         const struct query_totals *t = model_totals(m);
         bool has_live = !t->lacks_live && !m->is_of_time,
@@ -33,7 +16,7 @@ static void put_now(struct json *j, const struct model *m) {
              has_events = !t->lacks_events && !m->is_of_time, has_rates = model_has_rates(m);
         const struct follower_now *now = &m->now;
 
-        put_known_double(j, "at_s", (double)now->time_ns / 1e9, 6, !t->lacks_time);
+        json_put_known_double(j, "at_s", (double)now->time_ns / 1e9, 6, !t->lacks_time);
         put_bool(j, "is_over", now->is_over);
         json_put_string(j, "mode", m->sample_bytes ? "sampled" : "exact");
         if (m->sample_bytes) {
@@ -41,21 +24,21 @@ static void put_now(struct json *j, const struct model *m) {
                 json_put_double(j, "live_error_bytes", m->live_error_bytes, 0);
         }
         put_bool(j, "attached", m->is_attached_late);
-        put_known(j, "live_bytes", now->live_bytes, has_live);
-        put_known(j, "live_blocks", now->live_blocks, has_blocks && has_live);
-        put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak && !m->is_of_time);
-        put_known(j, "rss_bytes", now->rss_bytes, now->has_rss);
-        put_known(j, "allocations", now->n_allocs, has_traffic);
-        put_known(j, "frees", now->n_frees, has_traffic && has_live);
-        put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
-        put_known(j, "failed_allocations", now->n_failed, has_events && !t->is_imported);
-        put_known(j, "lost_events", now->n_lost, has_events && !t->is_imported);
+        json_put_known(j, "live_bytes", now->live_bytes, has_live);
+        json_put_known(j, "live_blocks", now->live_blocks, has_blocks && has_live);
+        json_put_known(j, "peak_live_bytes", now->peak_bytes, !t->lacks_peak && !m->is_of_time);
+        json_put_known(j, "rss_bytes", now->rss_bytes, now->has_rss);
+        json_put_known(j, "allocations", now->n_allocs, has_traffic);
+        json_put_known(j, "frees", now->n_frees, has_traffic && has_live);
+        json_put_known(j, "bytes_allocated", now->alloc_bytes, has_traffic);
+        json_put_known(j, "failed_allocations", now->n_failed, has_events && !t->is_imported);
+        json_put_known(j, "lost_events", now->n_lost, has_events && !t->is_imported);
         json_put_uint(j, "unwritten_events", query_view(m->q)->n_unwritten_events);
         json_put_double(j, "silent_s", (double)now->silent_ns / 1e9, 3);
-        put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_rates);
-        put_known_double(j, "allocations_per_s", now->allocs_per_s, 3, has_rates);
-        put_known_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3, has_rates);
-        put_known_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3, has_rates);
+        json_put_known_double(j, "window_s", (double)now->window_ns / 1e9, 6, has_rates);
+        json_put_known_double(j, "allocations_per_s", now->allocs_per_s, 3, has_rates);
+        json_put_known_double(j, "bytes_allocated_per_s", now->alloc_bytes_per_s, 3, has_rates);
+        json_put_known_double(j, "growth_bytes_per_s", now->growth_bytes_per_s, 3, has_rates);
 }
 
 /* null: nobody looks at it */
@@ -101,10 +84,10 @@ static void put_group(struct json *j, const struct model *m, size_t at) {
         if (m->sample_bytes)
                 json_put_double(j, "live_error_bytes", query_figures_error(&g->self, QUERY_END), 0);
         put_growth(j, g->self.end_bytes - g->self.begin_bytes, has_rates);
-        put_known_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3,
-                         has_rates);
-        put_known_double(j, "bytes_allocated_per_s", model_per_s(m, (double)g->self.alloc_bytes), 3,
-                         has_rates);
+        json_put_known_double(j, "allocations_per_s", model_per_s(m, (double)g->self.n_allocs), 3,
+                              has_rates);
+        json_put_known_double(j, "bytes_allocated_per_s",
+                              model_per_s(m, (double)g->self.alloc_bytes), 3, has_rates);
         put_cpus(j, m, m->cpu_ns ? m->cpu_ns[at] : 0);
         json_end(j);
 }
@@ -116,10 +99,11 @@ static void put_process(struct json *j, const struct model *m, const struct mode
         show_put_pid(j, query_view(m->q), p->process);
         json_put_string(j, "name", query_process_name(m->q, p->process));
         put_bool(j, "is_alive", p->is_alive);
-        put_known(j, "live_bytes", p->live_bytes, !model_totals(m)->lacks_live && !m->is_of_time);
-        put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
+        json_put_known(j, "live_bytes", p->live_bytes,
+                       !model_totals(m)->lacks_live && !m->is_of_time);
+        json_put_known(j, "rss_bytes", p->rss_bytes, p->has_rss);
         put_growth(j, p->growth_bytes, has_rates);
-        put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_rates);
+        json_put_known_double(j, "allocations_per_s", p->allocs_per_s, 3, has_rates);
         json_end(j);
 }
 
@@ -143,8 +127,8 @@ static void put_tasks(struct json *j, const struct model *m) {
                 for (unsigned k = 0; k < N_TASK_STATES; k++)
                         json_put_uint(j, task_state_name(k), x->n_in[k]);
                 json_put_uint(j, "bytes", x->bytes);
-                put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
-                                 x->oldest_ns != UINT64_MAX);
+                json_put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
+                                      x->oldest_ns != UINT64_MAX);
                 json_end(j);
         }
         json_end(j);
@@ -171,8 +155,8 @@ static void put_sources(struct json *j, const struct model *m) {
                 json_put_uint(j, "removed", x->n_removed);
                 json_put_uint(j, "same_data", x->n_same);
                 json_put_uint(j, "bytes", x->bytes);
-                put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
-                                 x->oldest_ns != UINT64_MAX);
+                json_put_known_double(j, "oldest_s", (double)x->oldest_ns / 1e9, 3,
+                                      x->oldest_ns != UINT64_MAX);
                 json_end(j);
         }
         json_end(j);
