@@ -349,10 +349,7 @@ static const char *say_pace(struct facts *f, const struct growth *x, bool is_too
                 return say(f, ", %s of it built up in the last %s",
                            unit_bytes(&rise, unit_nearest(x->rise_bytes)),
                            unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
-        if (is_too_short)
-                return say(f, " built up within %s",
-                           unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
-        if (x->is_released && x->end_s < GROW_TAKEN_BACK_S)
+        if (is_too_short || (x->is_released && x->end_s < GROW_TAKEN_BACK_S))
                 return say(f, " built up within %s",
                            unit_duration(&t, unit_nearest((x->end_s - x->begin_s) * 1e9)));
         return say(f, ", growing by %s", say_rate(f, x->trend.slope));

@@ -131,6 +131,22 @@ static void add_largest(const struct post_mortem *p, const char *how, struct str
                 str_addf(to, ", held by %s", p->held_by);
 }
 
+static void add_gain(const struct post_mortem *p, struct str *to) {
+        double gain = (double)p->largest_gain_bytes;
+        struct unit_text a;
+
+        if (is_growing(p) && has_no_pace(p))
+                str_addf(to, "; they grew by %s", unit_bytes(&a, unit_nearest(gain)));
+        else if (is_growing(p))
+                str_addf(to, "; they grew %s/s",
+                         unit_bytes(&a, unit_nearest(gain * 1e9 / (double)p->over_ns)));
+        else if (p->has_gain && p->stack)
+                str_add(to, "; they did not grow");
+        else
+                return;
+        add_over(p, to);
+}
+
 static void add_holding(const struct report *r, const struct post_mortem *p, struct str *to) {
         const char *about = query_sample_bytes(r->q) ? "about " : "";
         const char *moment = p->victim == VICTIM_PROCESS ? "At the end" : "By then";
@@ -152,16 +168,7 @@ static void add_holding(const struct report *r, const struct post_mortem *p, str
         }
         str_addf(to, " %s %s%s were live", moment, about, unit_bytes(&a, p->live_bytes));
         add_largest(p, "allocated by", to);
-        if (is_growing(p) && has_no_pace(p))
-                str_addf(to, "; they grew by %s", unit_bytes(&a, (uint64_t)p->largest_gain_bytes));
-        else if (is_growing(p))
-                str_addf(to, "; they grew %s/s",
-                         unit_bytes(&a, unit_nearest((double)p->largest_gain_bytes * 1e9 /
-                                                     (double)p->over_ns)));
-        else if (p->has_gain && p->stack)
-                str_add(to, "; they did not grow");
-        if (is_growing(p) || (p->has_gain && p->stack))
-                add_over(p, to);
+        add_gain(p, to);
         str_add(to, ".");
 }
 

@@ -61,14 +61,14 @@ static size_t draw_figures(struct canvas *c, const struct model *m, size_t row) 
         char text[64];
         size_t col = 0;
 
-        if (m->is_of_time)
+        if (m->is_of_time) {
                 snprintf(text, sizeof(text), "%.1f", model_all_cpus(m));
-        if (m->is_of_time)
                 col = put_figure(c, row, col, INK_LIVE, "CPUs busy", text);
-        else
+        } else {
                 col = put_figure(c, row, col, INK_LIVE, "heap",
                                  model_totals(m)->lacks_live ? "unknown"
                                                              : unit_bytes(&t, now->live_bytes));
+        }
         if (now->has_rss)
                 col = put_figure(c, row, col, INK_RSS, model_resident_label(m),
                                  unit_bytes(&t, now->rss_bytes));

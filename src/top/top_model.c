@@ -595,7 +595,7 @@ static void add_resident(const struct model *m, struct str *to) {
 
 /* Of a recording without memory. */
 static void add_time_alone(const struct model *m, struct str *to) {
-        double cpus = m->now.window_ns ? (double)m->all_cpu_ns / (double)m->now.window_ns : 0;
+        double cpus = model_all_cpus(m);
         bool is_many = is_of_many(m);
 
         if (m->now.is_over)
