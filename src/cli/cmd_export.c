@@ -109,11 +109,11 @@ static void add_default_output(const struct export_command *c, struct str *to) {
 }
 
 /* What whoever reads the file alone does not learn. */
-static void tell_missing(const struct export_command *c, const struct export_told *told) {
+static void tell_missing(const struct export_command *c, struct export_told *told) {
         if (told->note[0])
                 cli_say("%s", told->note);
-        if (told->unseen[0])
-                cli_say("%s: %s", c->options.path, told->unseen);
+        if (told->unseen.n)
+                cli_say("%s: %s", c->options.path, str_text(&told->unseen));
         if (told->damage[0])
                 cli_say("'%s' is incomplete, and so is what was written: %s", c->options.path,
                         told->damage);
@@ -127,7 +127,7 @@ static const char *rows_word(const struct export_told *told, char *ret) {
         return ret;
 }
 
-static void tell(const struct export_command *c, const struct export_told *told, const char *path,
+static void tell(const struct export_command *c, struct export_told *told, const char *path,
                  uint64_t n_bytes) {
         struct unit_text size, rows;
         char word[40];
@@ -160,6 +160,7 @@ static int write_file(struct export_command *c, const char *path, struct err *re
         r = product_end(&stream, r, reterr);
         if (r >= 0)
                 tell(c, &told, path, n_bytes);
+        export_told_done(&told);
         return r;
 }
 
@@ -173,6 +174,7 @@ static int write_stdout(const struct export_command *c, struct err *reterr) {
         r = export_write(stdout, &c->options, &told, reterr);
         if (r >= 0)
                 tell_missing(c, &told);
+        export_told_done(&told);
         return r;
 }
 

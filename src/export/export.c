@@ -238,18 +238,6 @@ struct query_scope export_time_scope(const struct export_job *job, enum query_ti
         return scope;
 }
 
-static int tell_unseen(struct export_job *job, const struct export_format *f, struct err *reterr) {
-        struct str text = {0};
-        int r;
-
-        unseen_part_note_time(job, f);
-        r = unseen_part_add(job, &text, reterr);
-        snprintf(job->told->unseen, sizeof(job->told->unseen), "%s", str_text(&text));
-        err_make_one_line(job->told->unseen);
-        str_done(&text);
-        return r;
-}
-
 static int write_opened(struct export_job *job, const struct export_options *o,
                         struct err *reterr) {
         const struct export_writer *w = (const struct export_writer *)o->format;
@@ -266,8 +254,10 @@ static int write_opened(struct export_job *job, const struct export_options *o,
                 r = err_set_errno(reterr, -(errno ? errno : EIO), "cannot write");
         if (r >= 0 && at.note[0] && !job->told->note[0])
                 snprintf(job->told->note, sizeof(job->told->note), "%s", at.note);
-        if (r >= 0)
-                r = tell_unseen(job, o->format, reterr);
+        if (r >= 0) {
+                unseen_part_note_time(job, o->format);
+                r = unseen_part_add(job, &job->told->unseen, reterr);
+        }
         snprintf(job->told->damage, sizeof(job->told->damage), "%s",
                  query_damage(job->q)[0] ? query_damage(job->q)
                  : !job->view->finished  ? "it is still being written, or its recorder died"
@@ -301,4 +291,8 @@ int export_write(FILE *out, const struct export_options *o, struct export_told *
         }
         opened_done(&t);
         return r;
+}
+
+void export_told_done(struct export_told *told) {
+        str_done(&told->unseen);
 }

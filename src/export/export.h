@@ -49,9 +49,11 @@ struct export_told {
                 *lacks;   /* what the format does not have of it, as a sentence's end; "" nothing */
         char note[400];   /* worth saying: a choice that was made; "" nothing */
         char damage[200]; /* what of the trace could not be read; "" nothing is missing */
-        char unseen[1000]; /* what the recording does not have, or only estimates: sentences */
+        struct str unseen; /* what the recording does not have, or only estimates: sentences */
 };
 
 /* Nothing is said on any terminal but the bar of an opened trace. */
 int export_write(FILE *out, const struct export_options *o, struct export_told *ret,
                  struct err *reterr);
+/* Also after an error. */
+void export_told_done(struct export_told *told);

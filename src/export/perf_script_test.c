@@ -88,6 +88,7 @@ static void check(const char *event, const char *function, unsigned n, uint64_t 
         assert_int_equal(export_format_find("perf-script", &o.format, &err), 0);
         if (export_write(out, &o, &told, &err) < 0)
                 fail_msg("%s", err.text);
+        export_told_done(&told);
         fclose(out);
         got = count(text, event, function);
         assert_int_equal(got.n, n);

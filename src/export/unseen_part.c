@@ -23,7 +23,7 @@ static void add_sentence(struct str *to, const char *text) {
         str_addf(to, "%s%.*s.", to->n ? " " : "", (int)(n && text[n - 1] == '.' ? n - 1 : n), text);
 }
 
-/* One of each kind, that of most bytes. */
+/* One of each kind, that of most bytes, in the order of kinds. */
 static void add_limits(const struct export_job *job, struct str *to) {
         struct trace_limit worst[LIMIT_N_KINDS] = {0}, l;
         uint32_t pid = pid_of(job);
@@ -73,8 +73,10 @@ int unseen_part_add(struct export_job *job, struct str *to, struct err *reterr) 
         int r;
 
         add_limits(job, to);
+        if (job->scope.of_time) /* what follows is of memory */
+                return 0;
         r = add_lost(job, to, reterr);
-        if (r < 0 || job->scope.of_time)
+        if (r < 0)
                 return r;
         if (began_late(job))
                 add_sentence(

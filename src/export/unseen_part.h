@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "export/export_job.h"
 
-/* Appends sentences, the worst first. Nothing where the recording has all. */
+/* Appends sentences, of each kind the worst. Nothing where the recording has all. */
 int unseen_part_add(struct export_job *job, struct str *to, struct err *reterr);
 
 /* The CPU samples of a recording of both, which a file of memory does not have. */

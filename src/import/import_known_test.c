@@ -53,6 +53,7 @@ static void export_as(const char *format) {
         assert_non_null(out);
         must(export_format_find(format, &o.format, &err), &err);
         must(export_write(out, &o, &told, &err), &err);
+        export_told_done(&told);
         fclose(out);
         request_done(&request);
 }

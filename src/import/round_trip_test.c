@@ -487,6 +487,7 @@ static void export_as(const char *format, const char *by) {
                 must(request_set(&request, "by", by, &err), by, &err);
         must(export_format_find(format, &o.format, &err), format, &err);
         must(export_write(out, &o, &told, &err), format, &err);
+        export_told_done(&told);
         fclose(out);
         request_done(&request);
 }
