@@ -12,43 +12,13 @@
 
 #include "base/macros.h"
 #include "query/testing/fabric.h"
-#include "report/report.h"
 #include "report/report_stories.h"
-#include "request/testing/request_made.h"
+#include "report/testing/report_words.h"
 #include "trace/writer.h"
 
 #define TRACE_PATH "held_words_test.silt"
 
 enum { MIB = 1 << 20 };
-
-/* The report's words with one blank between them, to be freed. */
-static char *report_words(void) {
-        struct request request = request_made("");
-        const struct show_options o = {.path = TRACE_PATH, .request = &request};
-        struct err e = {0};
-        char *text = NULL, *to;
-        size_t n;
-        FILE *out = open_memstream(&text, &n);
-
-        setenv("COLUMNS", "200", 1);
-        setenv("LC_ALL", "C", 1);
-        assert_int_equal(report_print(out, &o, &e), 0);
-        fclose(out);
-        request_done(&request);
-        to = text;
-        for (const char *from = text; *from; from++)
-                if ((*from != '\n' && *from != ' ') || (to > text && to[-1] != ' '))
-                        *to++ = *from == '\n' ? ' ' : *from;
-        *to = '\0';
-        return text;
-}
-
-static void assert_says(const char *text, bool is_said, const char *words) {
-        if (!!strstr(text, words) != is_said) {
-                print_error("'%s' is %sin:\n%s\n", words, is_said ? "not " : "", text);
-                fail();
-        }
-}
 
 /* A process requests 1.2 GiB, and a sample finds so much of it resident, unless it was taken before; then it ends. */
 static char *tell_when(bool is_child, bool is_early, uint64_t sampled_mib, uint64_t told_mib) {
@@ -78,7 +48,7 @@ static char *tell_when(bool is_child, bool is_early, uint64_t sampled_mib, uint6
                                                       .n_threads = 1,
                                                       .peak_rss_bytes = told_mib * MIB});
         fabric_end(f);
-        return report_words();
+        return report_words(TRACE_PATH);
 }
 
 static char *tell(bool is_child, uint64_t sampled_mib, uint64_t told_mib) {
@@ -138,10 +108,10 @@ static void test_of_a_kill_that_nobody_saw_coming(void **state) {
 
         (void)state;
         story_of_kill(TRACE_PATH, KILL_STEADY);
-        seen = report_words();
+        seen = report_words(TRACE_PATH);
         assert_says(seen, true, "The group grew 3.3 MiB/s over the last 1.5 s. No limit would do");
         story_of_kill(TRACE_PATH, KILL_STARVED);
-        unseen = report_words();
+        unseen = report_words(TRACE_PATH);
         assert_says(unseen, true, "; they grew 2.3 MiB/s over the last 1.43 s. No limit would do");
         assert_says(unseen, false, "had not grown");
         assert_says(unseen, false, "it needs");
@@ -153,7 +123,7 @@ static void test_of_a_kill_by_a_burst(void **state) {
 
         (void)state;
         story_of_kill(TRACE_PATH, KILL_BURST);
-        text = report_words();
+        text = report_words(TRACE_PATH);
         assert_says(text, true, "; they grew by 8.7 MiB over the last 188 ms. ");
         assert_says(text, true, "That was not steady: how much it would have needed is unknown.");
         assert_says(text, false, "No limit would do");
@@ -166,12 +136,12 @@ static void test_of_a_kill_without_blocks(void **state) {
 
         (void)state;
         story_of_kill(TRACE_PATH, KILL_EMPTY);
-        empty = report_words();
+        empty = report_words(TRACE_PATH);
         assert_says(
                 empty, true,
                 "At the end no block was live. At the last look, after 3 s, it had 10.0 MiB more whose allocation silt did not see");
         story_of_kill(TRACE_PATH, KILL_STARVED);
-        full = report_words();
+        full = report_words(TRACE_PATH);
         assert_says(full, false, "At the last look, after");
 }
 
