@@ -254,6 +254,7 @@ static void test_ticks(void **state) {
         struct trace_maker *m = maker_open(0, &w);
         struct trace_tick tick = {.weight_ns = 1000, .n_samples = 1, .stack = 1};
         uint32_t process = begin_process(m, TRACE_NO_PROCESS, false, 0), thread;
+        struct trace_reader *written;
         struct trace_tick bad;
         size_t n = 0;
 
@@ -279,11 +280,13 @@ static void test_ticks(void **state) {
         assert_int_equal(trace_maker_tick(m, &bad), -ERANGE);
         maker_close(m, w, tick.time_ns);
         file_expect_valid();
-        for (size_t i = 0; i < trace_n_tick_spans(file_reader()); i++)
-                n += trace_tick_span(file_reader(), i)->n;
+        written = file_reader();
+        for (size_t i = 0; i < trace_n_tick_spans(written); i++)
+                n += trace_tick_span(written, i)->n;
         assert_int_equal(n, 5);
-        assert_true(trace_n_tick_spans(file_reader()) >= 2);
-        assert_string_equal(trace_view(file_reader())->threads[thread].name, "is");
+        assert_true(trace_n_tick_spans(written) >= 2);
+        assert_string_equal(trace_view(written)->threads[thread].name, "is");
+        trace_reader_free(written);
 }
 
 /* ---- totals ------------------------------------------------------------------------------------- */
