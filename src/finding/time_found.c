@@ -18,6 +18,7 @@ enum {
         READY_MIN_PCT = 25,
         IDLE_MIN_PCT = 30, /* of the time of the busiest thread */
         RATE_MIN_ALLOCATIONS = 1000,
+        INLINED_MIN_PCT = 50, /* of what a function took itself: less is not told */
         CAUSE_MIN_PCT = 20, /* of a part: a function with less is not named as its cause */
 };
 #define WAIT_MIN_NS 10000000u
@@ -114,6 +115,17 @@ static const char *say_price(struct facts *f, struct finding *x, uint64_t n,
 
 /* ---- on a CPU -------------------------------------------------------------------------------- */
 
+/* ", 700 ms of it in u64::wrapping_add, inlined": where that is most of it. */
+static const char *say_inlined(struct facts *f, const struct time_hot *h) {
+        if (pct_of(h->inner_ns, h->self_ns) >= INLINED_MIN_PCT)
+                return say(f, ", %s of it in %s, inlined", say_time(f, h->inner_ns),
+                           say_function(f, &h->inner, false));
+        if (pct_of(h->inlined_ns, h->self_ns) >= INLINED_MIN_PCT)
+                return say(f, ", %s of it in functions of libraries that are inlined",
+                           say_time(f, h->inlined_ns));
+        return "";
+}
+
 static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
         const struct time_hot *h = &cpu->hot;
         double pct = pct_of(h->self_ns, cpu->ns);
@@ -126,13 +138,14 @@ static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
         x->function = say_function(f, &h->frame, h->is_task);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "self_ns", (double)h->self_ns);
+        found_number(x, "inlined_ns", (double)h->inlined_ns);
         found_number(x, "total_ns", (double)h->total_ns);
         found_number(x, "samples", (double)h->n_samples);
         found_number(x, "share_of_cpu_pct", pct);
         x->text =
-                say(f, "%s took %s of the %s of CPU time itself (%u %%)%s.%s", x->function,
+                say(f, "%s took %s of the %s of CPU time itself (%u %%)%s%s.%s", x->function,
                     say_time(f, h->self_ns), say_time(f, cpu->ns),
-                    share_pct((double)h->self_ns, (double)cpu->ns),
+                    share_pct((double)h->self_ns, (double)cpu->ns), say_inlined(f, h),
                     !is_blank(&h->host)
                             ? say(f, ", inlined into %s", say_function(f, &h->host, false))
                     : is_blank(&h->caller)

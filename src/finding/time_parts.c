@@ -7,6 +7,7 @@
 #include "base/kernel_id.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "finding/time_hot.h"
 #include "finding/wait_call.h"
 #include "query/spent_time.h"
 
@@ -216,11 +217,11 @@ static const char *base_of(const char *path) {
         return slash ? slash + 1 : path;
 }
 
-static bool is_kernel(const struct query_frame *f) {
+bool time_is_kernel(const struct query_frame *f) {
         return strcmp(f->module, "[kernel]") == 0;
 }
 
-static bool is_runtime(const struct query_frame *f) {
+bool time_is_runtime(const struct query_frame *f) {
         return starts_with(base_of(f->module), "libsilt.so");
 }
 
@@ -303,10 +304,10 @@ static size_t find_outermost(const struct path_look *p,
 
                 if (is(p, i))
                         found = i;
-                else if (!is_libc(f) && !is_runtime(f) &&
+                else if (!is_libc(f) && !time_is_runtime(f) &&
                          (found != SIZE_MAX || (module && strcmp(module, f->module) != 0)))
                         break;
-                if (!is_libc(f) && !is_runtime(f))
+                if (!is_libc(f) && !time_is_runtime(f))
                         module = f->module;
         }
         return found;
@@ -322,7 +323,7 @@ static size_t find_cause(const struct path_look *p, size_t from) {
 
                 if (kind == NAME_START)
                         break;
-                if ((kind == NAME_PLAIN || kind == NAME_TASK) && !is_libc(f) && !is_runtime(f) &&
+                if ((kind == NAME_PLAIN || kind == NAME_TASK) && !is_libc(f) && !time_is_runtime(f) &&
                     !is_lock(plain_of(p, i)))
                         return i;
         }
@@ -356,7 +357,7 @@ static struct path_part part_of(const struct path_look *p) {
                 x.kind = TIME_IN_HIDDEN;
                 return x;
         }
-        if (p->n_kernel < p->n && is_runtime(&p->frames[p->n_kernel])) {
+        if (p->n_kernel < p->n && time_is_runtime(&p->frames[p->n_kernel])) {
                 x.kind = TIME_IN_SILT;
                 x.through = "silt's recording";
                 x.cause = find_cause(p, p->n_kernel);
@@ -397,18 +398,6 @@ struct gathering {
         struct map by_key[TIME_N_PARTS];
 };
 
-static uint64_t text_key(uint64_t h, const char *text) {
-        for (; *text; text++)
-                h = (h ^ (unsigned char)*text) * 0x100000001b3ull;
-        return map_hash(h);
-}
-
-static uint64_t frame_key(const struct query_frame *f) {
-        uint64_t h = text_key(0xcbf29ce484222325ull, f->module);
-
-        return f->function[0] && !f->guess ? text_key(h, f->function) : map_hash(h ^ f->offset);
-}
-
 static void add_site(struct gathering *g, const struct query_site *site, struct time_parts *to) {
         struct path_look *p = &g->look;
         struct query_frame none = {.function = "", .file = "", .module = ""};
@@ -419,14 +408,14 @@ static void add_site(struct gathering *g, const struct query_site *site, struct 
 
         p->n = p->n_kernel = 0;
         query_each_frame(g->q, site->stack, take_frame, p);
-        while (p->n_kernel < p->n && is_kernel(&p->frames[p->n_kernel]))
+        while (p->n_kernel < p->n && time_is_kernel(&p->frames[p->n_kernel]))
                 p->n_kernel++;
         x = part_of(p);
         to->of[x.kind].ns += site->f.alloc_bytes;
         to->of[x.kind].n_samples += site->f.n_allocs;
         if (x.cause < p->n)
                 none = p->frames[x.cause];
-        at = map_put(&g->by_key[x.kind], frame_key(&none), g->causes[x.kind].n, &added);
+        at = map_put(&g->by_key[x.kind], time_frame_key(&none), g->causes[x.kind].n, &added);
         if (added)
                 vec_push(&g->causes[x.kind], (struct time_cause){.frame = none, .through = ""});
         c = &g->causes[x.kind].items[*at];
@@ -448,112 +437,7 @@ static int more_first(const void *a, const void *b) {
         return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* ---- the hottest ----------------------------------------------------------------------------- */
-
-struct caller_search {
-        uint64_t key;
-        bool is_inside; /* the frames up to now are of the function */
-        bool is_done;
-        struct query_frame caller;
-};
-
-/* Recursion is one function. */
-static bool seek_caller(void *ctx, const struct query_frame *f) {
-        struct caller_search *s = ctx;
-
-        if (frame_key(f) == s->key) {
-                s->is_inside = true;
-                return true;
-        }
-        if (s->is_inside) {
-                s->caller = *f;
-                s->is_done = true;
-        }
-        return false; /* the innermost frame is another, or the caller is found */
-}
-
-static void find_caller(struct query *q, const struct query_answer *a, struct time_hot *hot) {
-        VEC(struct time_cause) callers = {0};
-        struct map by_key = {0};
-        uint64_t most_ns = 0;
-
-        for (size_t i = 0; i < a->n_sites; i++) {
-                const struct query_figures *f = &a->sites[i].f;
-                struct caller_search s = {.key = frame_key(&hot->frame)};
-                struct time_cause *c;
-                uint64_t *at;
-                bool added;
-
-                query_each_frame(q, a->sites[i].stack, seek_caller, &s);
-                if (s.is_inside && f->alloc_bytes > most_ns) {
-                        most_ns = f->alloc_bytes;
-                        hot->stack = a->sites[i].stack;
-                }
-                if (!s.is_done)
-                        continue;
-                at = map_put(&by_key, frame_key(&s.caller), callers.n, &added);
-                if (added)
-                        vec_push(&callers, (struct time_cause){.frame = s.caller});
-                c = &callers.items[*at];
-                c->ns += f->alloc_bytes;
-                if (c->ns > hot->caller_ns) {
-                        hot->caller_ns = c->ns;
-                        hot->caller = c->frame;
-                }
-        }
-        vec_free(&callers);
-        map_done(&by_key);
-}
-
-struct host_search {
-        uint64_t key;
-        bool is_inside;
-        struct query_frame host;
-};
-
-static bool seek_host(void *ctx, const struct query_frame *f) {
-        struct host_search *s = ctx;
-
-        s->is_inside |= frame_key(f) == s->key;
-        if (!s->is_inside || f->inlined)
-                return true;
-        if (frame_key(f) != s->key)
-                s->host = *f;
-        return false;
-}
-
-static void find_host(struct query *q, struct time_hot *hot) {
-        struct host_search s = {.key = frame_key(&hot->frame),
-                                .host = {.function = "", .file = "", .module = ""}};
-
-        if (hot->frame.inlined)
-                query_each_frame(q, hot->stack, seek_host, &s);
-        hot->host = s.host;
-}
-
-static void find_hot(struct query *q, struct time_parts *p) {
-        const struct query_group_options by = {.by = QUERY_BY_FUNCTION, .metric = QUERY_CPU};
-        struct query_groups *g = query_group_answer(q, p->answer, &by);
-
-        for (size_t i = 0; i < g->n && !p->has_hot; i++) {
-                const struct query_group *row = &g->rows[i];
-
-                if (!row->self.alloc_bytes || is_kernel(&row->frame) || is_runtime(&row->frame) ||
-                    !row->stack)
-                        continue;
-                p->has_hot = true;
-                p->hot = (struct time_hot){.frame = row->frame,
-                                           .is_task = row->is_task,
-                                           .self_ns = row->self.alloc_bytes,
-                                           .n_samples = row->self.n_allocs,
-                                           .total_ns = row->total.alloc_bytes,
-                                           .caller = {.function = "", .file = "", .module = ""},
-                                           .stack = row->stack};
-                find_caller(q, p->answer, &p->hot);
-                find_host(q, &p->hot);
-        }
-        query_groups_free(g);
-}
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int time_parts_gather(struct query *q, struct names *names, const struct query_scope *scope,
                       struct time_parts *ret, struct err *reterr) {
@@ -583,7 +467,7 @@ int time_parts_gather(struct query *q, struct names *names, const struct query_s
         }
         free(g);
         if (scope->of_time == QUERY_CPU_TIME)
-                find_hot(q, ret);
+                time_hot_find(q, names, ret);
         return 0;
 }
 

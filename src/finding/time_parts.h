@@ -40,14 +40,17 @@ struct time_part {
         size_t n_causes;
 };
 
-/* The function that most of it was spent in itself; the kernel and silt aside. */
+/* The function that most of it was spent in itself; the kernel and silt aside. What is inlined into it from libraries that only pass on (name_kind) is its own: the
+ * program's function, not its "wrapping_add". */
 struct time_hot {
         struct query_frame frame;
         bool is_task;
         uint64_t self_ns, n_samples;
+        uint64_t inlined_ns;       /* of these in such functions, */
+        struct query_frame inner;  /* in which of them most; blank: there is none */
+        uint64_t inner_ns;
         uint64_t total_ns;         /* with all that it called */
-        struct query_frame caller; /* that called it most; blank: nobody did */
-        bool caller_is_task;
+        struct query_frame caller; /* that called it most, libraries that pass on aside; blank: nobody did */
         uint64_t caller_ns;
         struct query_frame host; /* it is inlined into; blank: it is not */
         uint32_t stack;

@@ -42,7 +42,8 @@ void import_frames_add(struct import_frames *f, const struct import_frame *frame
                  (struct import_frame){frame->address,
                                        kept(f, frame->module),
                                        {kept(f, frame->function.name),
-                                        kept(f, frame->function.file), frame->function.line}});
+                                        kept(f, frame->function.file), frame->function.line},
+                                       frame->is_inlined});
 }
 
 /* Cuts ":12" off the end of a place, and returns the number; 0: there is none. */
@@ -134,8 +135,10 @@ int import_frames_stack(struct import_frames *f, struct import_trace *t, uint32_
                 int r;
 
                 vec_clear(&f->chain);
-                for (begin = end - 1; begin > 0 && outer->address &&
-                                      f->list.items[begin - 1].address == outer->address;)
+                for (begin = end - 1;
+                     begin > 0 && (f->list.items[begin - 1].is_inlined ||
+                                   (outer->address &&
+                                    f->list.items[begin - 1].address == outer->address));)
                         begin--;
                 for (size_t i = begin; i < end; i++)
                         vec_push(&f->chain, f->list.items[i].function);

@@ -6,6 +6,7 @@
  *   import_frames_stack(&f, t, &stack, &err); */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -18,6 +19,7 @@ struct import_frame {
         uint64_t address; /* of the call, inside its instruction; 0 unknown */
         const char *module;
         struct import_function function;
+        bool is_inlined; /* into the next one, as its tool says */
 };
 
 struct import_frames {
@@ -38,6 +40,6 @@ void import_frames_add(struct import_frames *f, const struct import_frame *frame
 /* A frame as valgrind and dhat-rs write it: "0x1091AA: outer (leaky.c:7)", "0x1: ??? (in /lib/x.so)", "main (a.rs:3:9)". False: it is
  * not one. */
 bool import_frames_add_text(struct import_frames *f, const char *text);
-/* Neighbours with the same address are one place: what was inlined into what. */
+/* Neighbours with the same address, and those that say so, are one place: what was inlined into what. */
 int import_frames_stack(struct import_frames *f, struct import_trace *t, uint32_t *ret_stack,
                         struct err *reterr);

@@ -184,6 +184,7 @@ static int take_frame(struct perf_script *p, const char *line, struct err *reter
         if (place && place[strlen(place) - 1] == ')') {
                 place[strlen(place) - 1] = '\0';
                 *place = '\0';
+                frame.is_inlined = strcmp(place + 1, "inlined") == 0;
                 frame.module = module_of(place + 1);
                 if (place > text && place[-1] == ' ')
                         place[-1] = '\0';

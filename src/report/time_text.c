@@ -17,6 +17,7 @@ enum {
         TIME_MAX_CELLS = 100,
         TIME_CAUSE_PCT = 20, /* of a part: a function with less is not named */
         TIME_HOT_PCT = 5,    /* of the CPU time: likewise */
+        TIME_INLINED_PCT = 50, /* of what the hottest function took itself: less of it is not told */
         TIME_PART_PCT =
                 30, /* of the CPU time: a part with more than any function is told in its place */
 };
@@ -96,6 +97,11 @@ static void add_hot(const struct style *s, const struct report *r, struct str *t
                 return;
         str_addf(to, ": %.0f %% of it in ", pct_of(h->self_ns, r->cpu.ns));
         add_name(s, r, &h->frame, h->is_task, to);
+        if (pct_of(h->inner_ns, h->self_ns) >= TIME_INLINED_PCT) {
+                str_add(to, " (most of that in ");
+                add_name(s, r, &h->inner, false, to);
+                str_add(to, ", inlined)");
+        }
         if (!is_blank(&h->host)) {
                 str_add(to, ", inlined into ");
                 add_name(s, r, &h->host, false, to);

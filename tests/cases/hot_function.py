@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""The function that most time was spent in is the program's, not a library's that is inlined into it: of samples that are written here."""
+
+import json
+
+ADD, NEXT, SORT = "core::num::<impl u64>::wrapping_add", "<core::ops::range::Range<A> as core::iter::range::RangeIteratorImpl>::spec_next", "std::__unguarded_partition<long*>"
+
+
+def told(t, paths):
+    """paths: how many samples of a millisecond each, and names from the innermost outwards; those with a '+' are inlined into the next."""
+    path, at_s = t.path("perf.script"), 100.0
+    with open(path, "w", encoding="utf-8") as f:
+        for n, names in paths:
+            for _ in range(n):
+                at_s += 0.001
+                f.write(f"app 7/7 [000] {at_s:.6f}: 1000000 cpu-clock:\n")
+                for name in names:
+                    f.write(f"\t            1000 {name[1:]} (inlined)\n" if name.startswith("+") else f"\t            1000 {name}+0x4 (/opt/app)\n")
+                f.write("\n")
+    r = t.silt.command("report", path, "--json")
+    assert r.code == 0, r.errors
+    report = json.loads(r.text)
+    return report["headline"], next(f for f in report["findings"] if f["kind"] == "hot-function")
+
+
+def test_inlined_from_a_library(t):
+    headline, found = told(t, [(60, ["+" + ADD, "app::crunch", "app::main"]), (25, ["app::crunch", "app::main"]), (15, ["app::rest", "app::main"])])
+    assert found["function"] == "app::crunch" and found["time_ns"] == 85_000_000, found
+    assert found["text"].startswith("app::crunch took 85 ms of the 100 ms of CPU time itself (85 %), 60 ms of it in u64::wrapping_add, inlined, called by app::main."), found["text"]
+    assert "85 % of it in app::crunch (most of that in u64::wrapping_add, inlined), called by app::main" in headline, headline
+    assert found["evidence"]["inlined_ns"] == 60_000_000, found["evidence"]
+
+
+def test_inlined_from_the_program(t):
+    """What is the program's own stays what it is."""
+    headline, found = told(t, [(80, ["+app::mix", "app::crunch", "app::main"]), (20, ["app::crunch", "app::main"])])
+    assert found["function"] == "app::mix" and "80 % of it in app::mix, inlined into app::crunch" in headline, (found, headline)
+
+
+def test_function_of_a_library(t):
+    """A function that is a library's, with code of its own: it is told, and of who called it the program's."""
+    headline, found = told(t, [(70, [NEXT, "<core::ops::range::Range<A> as core::iter::traits::iterator::Iterator>::next", "app::crunch", "app::main"]),
+                               (30, ["app::crunch", "app::main"])])
+    assert "spec_next" in found["function"] and "called by app::crunch" in found["text"] and "called by app::crunch" in headline, (found, headline)
+
+
+def test_small_part_is_not_told(t):
+    headline, found = told(t, [(20, ["+" + SORT, "solve", "main"]), (80, ["solve", "main"])])
+    assert found["function"] == "solve" and found["time_ns"] == 100_000_000 and "inlined" not in headline + found["text"], (found, headline)
