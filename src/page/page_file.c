@@ -16,6 +16,7 @@ enum {
         N_PATHS = 3000, /* told one by one, at first */
         MIN_PATHS = 50, /* a file with fewer would tell nothing */
         N_SOURCES = 20, /* functions whose source is in it */
+        N_TASKS = 200,  /* groups of tasks, of sources of GLib and of threads: each has call paths */
         DEFLATE_LEVEL = 9,
 };
 
@@ -291,6 +292,20 @@ static int put_differences(struct writing *w, struct err *reterr) {
         return r;
 }
 
+/* Of the newest graph, or of what samples tell: filters and windows do not divide them. */
+static int put_tasks(struct writing *w, struct err *reterr) {
+        const struct query *q = asker_query(w->asker);
+        struct str top = {0};
+        int r = 0;
+
+        str_addf(&top, "&top=%d", N_TASKS);
+        if (query_n_graphs(q) || query_has_ticks(q))
+                r = put_answer(w, "tasks", "tasks", false,
+                               PIECES(str_text(&w->wanted.process), str_text(&top)), reterr);
+        str_done(&top);
+        return r;
+}
+
 static int put_kept(struct writing *w, struct err *reterr) {
         const char *fixed = str_text(&w->wanted.fixed), *window = str_text(&w->wanted.window);
         const char *process = str_text(&w->wanted.process), *by = str_text(&w->wanted.by);
@@ -315,6 +330,8 @@ static int put_kept(struct writing *w, struct err *reterr) {
                 r = put_answer(w, "bill", "bill", false, PIECES(process, window), reterr);
         if (r >= 0)
                 r = put_answer(w, "heap", "heap", false, PIECES(process, window), reterr);
+        if (r >= 0)
+                r = put_tasks(w, reterr);
         if (r >= 0)
                 r = put_sources(w, reterr);
         if (r >= 0 && w->o->is_compared)

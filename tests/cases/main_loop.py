@@ -42,8 +42,15 @@ def check_screen(t, trace, answer):
 
 
 def check_page(t, trace, answer):
+    """The page, and the same in one file."""
+    r = t.silt.command("html", trace, "-f", "-o", t.path("t.html"))
+    assert r.code == 0, r.errors
     with View(t, trace) as view:
-        saw, _ = browse(t, "tasks", view.url)
+        check_shown(browse(t, "tasks", view.url)[0], answer)
+    check_shown(browse(t, "tasks", "file://" + t.path("t.html"), isFile=True, offline=True)[0], answer)
+
+
+def check_shown(saw, answer):
     assert " ".join(saw["sentence"].split()) == " ".join(answer["sentence"].split()), saw["sentence"]
     assert list(saw["tables"]) == ["Sources of GLib"], saw["tables"]
     head, *rows = saw["tables"]["Sources of GLib"]
@@ -126,6 +133,23 @@ def test_sources(t):
 def test_used_sources_are_no_finding(t):
     answer = told_of(t, recorded(t, [program(t), "900", "20", "10", "500", "5000"]))
     assert not answer["findings"] and answer["sources"]["sources"] >= 1430, answer["findings"]
+
+
+def test_file_is_bounded(t):
+    """Of more groups than a page in one file has, the largest are in it, and it says how many are not."""
+    if not ctypes.util.find_library("glib-2.0"):
+        skip("GLib is not installed")
+    trace = recorded(t, [t.context.helpers.build("many_sources", ["many_sources.c"], flags=["-g"], link=["-l:libglib-2.0.so.0"])])
+    answer = told_of(t, trace)
+    assert answer["sources"]["groups_in_all"] == 250, answer["sources"]["groups_in_all"]
+    r = t.silt.command("html", trace, "-f", "-o", t.path("t.html"))
+    assert r.code == 0, r.errors
+    saw, _ = browse(t, "tasks", "file://" + t.path("t.html"), isFile=True, offline=True)
+    head, *rows = saw["tables"]["Sources of GLib"]
+    sources = [int(row[head.index("sources")]) for row in rows]
+    assert len(rows) == 200 and max(sources) == 900, (len(rows), sources)
+    assert "50 smaller ones are not in this file: silt view FILE has them." in saw["text"], saw["text"][-600:]
+    assert " ".join(saw["sentence"].split()) == " ".join(answer["sentence"].split()), saw["sentence"]
 
 
 def test_gio_alone(t):

@@ -157,7 +157,7 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
   if (name === "progress") return { schema: "silt.progress/1", state: "unknown", done: 0, total: 0, parts: [] };
   if (name === "diff" || keys.some(([key]) => key === "against" || key.startsWith("old-"))) return differenceFrom(data, name, keys);
   if (name === "source") return sourceFrom(data, keys);
-  if (name === "bill" || name === "heap") return momentFrom(data, name, keys);
+  if (name === "bill" || name === "heap" || name === "tasks") return momentFrom(data, name, keys);
   const asked = understand(name, keys, data);
   const c = asked.columns;
   switch (name) {
@@ -182,7 +182,6 @@ function answerFrom(data: FileData, name: AnswerName, keys: Keys): unknown {
     case "sql":
     case "sql-schema": throw new Refused("this file answers no statements", OPEN);
     case "fleet": throw new Refused("this file is about one program", OPEN);
-    case "tasks": throw new Refused("this file does not have tasks", OPEN);
     case "holders":
     case "neighbours": throw new Refused("this file does not say who holds what", OPEN);
     case "heat":
@@ -200,14 +199,14 @@ function storedFlame(data: FileData, metric: Metric): Flame {
   return other === undefined ? own : checkAnswer("flame", other);
 }
 
-/** Of resident memory the file has one moment: the one it was written for. The view says which. */
-function momentFrom(data: FileData, name: "bill" | "heap", keys: Keys): unknown {
+/** Of resident memory the file has one moment: the one it was written for. Tasks are those of the newest graph. The view says which. */
+function momentFrom(data: FileData, name: "bill" | "heap" | "tasks", keys: Keys): unknown {
   const process = new Map(keys).get("process");
   if (process !== undefined && process !== (fixedValue(data, "process") ?? "all")) refuseProcess(data);
   return data.answers[name] ?? refuseMissing(data, name);
 }
 
-const MOMENT_WORDS: Readonly<Record<string, string>> = { bill: "what resident memory is made of", heap: "the pages of the heap" };
+const MOMENT_WORDS: Readonly<Record<string, string>> = { bill: "what resident memory is made of", heap: "the pages of the heap", tasks: "tasks" };
 const MISSING_WORDS: Readonly<Record<string, string>> = { heat: "blocks by size and lifetime", threads: "threads" };
 
 function refuseMissing(data: FileData, name: string): never {

@@ -22,11 +22,10 @@ const MAX_GROUPS = 2000;
 const ROWS_BESIDE = 16;
 
 export function TasksView({ state, ask }: ViewProps) {
-  const hasGraph = !ask.isFile && ask.trace.graphs > 0, hasTime = !ask.isFile && Boolean(ask.trace.time);
+  const hasGraph = ask.trace.graphs > 0, hasTime = Boolean(ask.trace.time);
   const asked = useAnswer(ask, "tasks", hasGraph || hasTime ? question(state, { by: null, top: MAX_GROUPS }) : null);
   const sentence = useSaid(asked, (answer) => answer.sentence);
-  if (!hasGraph && !hasTime)
-    return ask.isFile && (ask.trace.graphs > 0 || ask.trace.time) ? <Empty title="Tasks" why="Tasks are not in this file: start silt view FILE to see them." /> : <NoGraph />;
+  if (!hasGraph && !hasTime) return <NoGraph />;
   return (
     <div class="filling">
       {sentence && <p class="first-sentence">{visible(sentence)}</p>}
@@ -90,6 +89,12 @@ function numbersOf<Group>(rows: readonly Group[]) {
 
 const seconds = (s: number | null | undefined): number => (s ?? 0) * 1e9;
 
+/** What to say of groups that the answer does not have. */
+function leftOut(ask: ViewProps["ask"], more: number): string | null {
+  if (more <= 0) return null;
+  return ask.isFile ? `${count(more)} smaller ones are not in this file: silt view FILE has them.` : `${count(more)} more are not shown.`;
+}
+
 function columnsOf(rows: readonly TaskGroup[]): readonly Column[] {
   const number = numbersOf(rows);
   const hasKeepers = rows.some((group) => group.kept_by.length > 0), hasWaits = rows.some((group) => group.waits_for.length > 0);
@@ -126,7 +131,7 @@ function Groups({ answer, state, ask, maxRows }: ViewProps & { answer: Tasks; ma
         text={(i) => `${nameOf(rows[i]!)} ${rows[i]!.spawned ?? ""} ${keptText(rows[i]!)} ${rows[i]!.runtime}`.toLowerCase()}
         onOpen={(i) => spawner(rows[i]!) !== "" && openFunction(ask, spawner(rows[i]!))}
         maxRows={maxRows}
-        note={<span class="quiet">{more > 0 ? `${count(more)} more are not shown.` : "Enter or a click opens who spawned them"}</span>}
+        note={<span class="quiet">{leftOut(ask, more) ?? "Enter or a click opens who spawned them"}</span>}
         empty={<Empty title="No tasks" why="No group has that in its name." />}
       />
       <p class="quiet tree-note">
@@ -195,7 +200,7 @@ function SourceTable({ answer, state, ask, maxRows }: ViewProps & { answer: Task
         text={(i) => `${kindOf(rows[i]!)} ${callsOf(rows[i]!)} ${addedText(rows[i]!)}`.toLowerCase()}
         onOpen={(i) => adder(rows[i]!) !== "" && openFunction(ask, adder(rows[i]!))}
         maxRows={maxRows}
-        note={<span class="quiet">{more > 0 ? `${count(more)} more are not shown.` : "Sources of GLib's main loops; Enter or a click opens who added them"}</span>}
+        note={<span class="quiet">{leftOut(ask, more) ?? "Sources of GLib's main loops; Enter or a click opens who added them"}</span>}
         empty={<Empty title="No sources" why="No group has that in its name." />}
       />
       <p class="quiet tree-note">
