@@ -50,7 +50,7 @@ struct finding_shows {
 
 struct finding {
         const char *
-                kind; /* kept-tasks greedy-task full-channel stuck-tasks left-tasks growing leak large-site short-peak regrowth slack fragmentation temporary freed-elsewhere heap mapped peak-site left-at-end; about time: hot-function
+                kind; /* lost-tasks kept-tasks greedy-task full-channel stuck-tasks left-tasks growing leak large-site short-peak regrowth slack fragmentation temporary freed-elsewhere heap mapped peak-site left-at-end; about time: hot-function
                            * lock-waiting allocator-time page-faults system-calls kernel-time waiting cpu-wanted
                            * silt-time; notes:
                            * lost killed wrong-size unknown-frees failed incomplete-stacks unseen */

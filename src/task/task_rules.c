@@ -11,6 +11,7 @@
 #include "task/task_turns.h"
 
 enum {
+        MIN_LOST = 50,    /* coroutines: fewer may be on their way from one thread to another */
         MIN_KEPT = 50,    /* fewer that are kept are no sign of anything, */
         MANY_KEPT = 1000, /* so many are, where nobody knows how many were taken */
         KEPT_SHARE = 2,   /* one of so many of a group is */
@@ -111,6 +112,27 @@ static bool count_spawned(const struct tasks *t, uint32_t stack, struct query_fi
         str_done(&wanted.text);
         str_done(&path.text);
         return is_known;
+}
+
+/* Suspended, and nobody has the handle any more. The address of a runtime's task may be in places that are none of the program's variables, such as its
+ * descriptors' events, and its runtime has lists: of those other findings tell. */
+static void find_lost(const struct tasks *t, bool utf8, task_finding_list *ret) {
+        for (size_t i = 0; i < t->list.groups.n; i++) {
+                const struct task_group *x = &t->list.groups.items[i];
+                uint64_t n = x->waits.n_lost;
+                struct unit_text bytes, each;
+                struct str text = {0};
+
+                if (x->kind != TASK_COROUTINE || n < MIN_LOST)
+                        continue;
+                add_subject(t, x, n, utf8, &text);
+                str_addf(
+                        &text,
+                        " wait, and nothing in the program's memory leads to them: %s, %s each. Nobody can resume or destroy them, unless the kernel has their addresses, as epoll may.",
+                        unit_bytes(&bytes, x->waits.lost_bytes),
+                        unit_bytes(&each, x->waits.lost_bytes / n));
+                add(ret, "lost-tasks", FINDING_WORTH_KNOWING, x, n, x->waits.lost_bytes, &text);
+        }
 }
 
 /* Finished, and nobody takes the result: a JoinSet that is never emptied, a list of handles. One that is emptied now and then is as it should be. */
@@ -469,7 +491,7 @@ static void find_left(const struct tasks *t, bool utf8, task_finding_list *ret) 
 }
 
 static void (*const rules[])(const struct tasks *t, bool utf8, task_finding_list *ret) = {
-        find_kept, find_greedy, find_full_channels, find_stuck, find_left, source_findings_add,
+        find_lost, find_kept, find_greedy, find_full_channels, find_stuck, find_left, source_findings_add,
 };
 
 /* Notes behind all else, which stays in the order of the rules. */

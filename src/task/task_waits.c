@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "keep/kept_graph.h"
+#include "reach/leak_classes.h"
 #include "task/task_list.h"
 
 const char *task_wait_name(enum task_wait w) {
@@ -241,6 +242,24 @@ static void add_up(struct finding_waits *f) {
         map_done(&channels);
 }
 
+/* Nobody can resume or destroy what no chain of pointers leads to. One that waits for another is in a circle with it, so chains from the roots count. */
+static int count_lost(struct finding_waits *f) {
+        struct leak_classes c = {0};
+        int r = f->g->unread_bytes ? 0 : leak_classes_find(&f->g->graph, &c);
+
+        for (size_t i = 0; r >= 0 && c.of_block && i < f->l->tasks.n; i++) {
+                const struct task *t = &f->l->tasks.items[i];
+                struct task_waits *to = &f->l->groups.items[t->group].waits;
+
+                if (t->word.state != TASK_WAITING || c.of_block[t->block] < LEAK_INDIRECT)
+                        continue;
+                to->n_lost++;
+                to->lost_bytes += f->g->blocks[t->block].size_bytes;
+        }
+        leak_classes_done(&c);
+        return r;
+}
+
 int task_waits_find(struct task_list *l, struct query *q, size_t graph_idx, struct err *reterr) {
         struct trace_graph info;
         struct heap_graph g = {0};
@@ -269,10 +288,11 @@ int task_waits_find(struct task_list *l, struct query *q, size_t graph_idx, stru
                 follow_lines(&f);
                 add_up(&f);
         }
+        r = count_lost(&f);
         map_done(&f.by_stack);
         vec_free(&f.lines);
         free(task_of);
         free(f.of);
         heap_graph_done(&g);
-        return 0;
+        return r < 0 ? err_set_errno(reterr, r, "cannot find the tasks") : 0;
 }

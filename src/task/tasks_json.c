@@ -67,6 +67,7 @@ static void put_group(struct json *j, const struct tasks *t, const struct task_g
         put_states(j, x->n_in);
         json_put_uint(j, "with_handle", x->n_handles);
         json_put_uint(j, "cancelled", x->n_cancelled);
+        json_put_uint(j, "lost", x->waits.n_lost);
         json_put_uint(j, "bytes", x->bytes);
         json_put_uint(j, "finished_bytes", x->finished_bytes);
         json_put_uint(j, "retained_bytes", x->retained_bytes);

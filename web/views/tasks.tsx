@@ -110,7 +110,7 @@ function columnsOf(rows: readonly TaskGroup[]): readonly Column[] {
     ...number("bytes", "bytes", "Of the tasks themselves, with their futures", (g) => g.bytes, bytes),
     ...number("retained", "retained", "What would be free without them", (g) => g.retained_bytes, bytes),
     ...number("oldest", "oldest", "Age of the oldest", (g) => seconds(g.oldest_s), time),
-    ...(hasKeepers ? [{ key: "kept", title: "finished, kept by", minPx: 144, grow: 2, values: rows.map(keptText), cell: (i: number) => <Name text={keptText(rows[i]!)} />, tip: (i: number) => keptText(rows[i]!), copy: (i: number) => keptText(rows[i]!) }] : []),
+    ...(hasKeepers ? [{ key: "kept", title: "kept by", minPx: 144, grow: 2, values: rows.map(keptText), cell: (i: number) => <Name text={keptText(rows[i]!)} />, tip: (i: number) => keptText(rows[i]!), copy: (i: number) => keptText(rows[i]!) }] : []),
     ...(hasWaits ? [{ key: "waits", title: "waiting for", minPx: 144, grow: 2, values: rows.map(waitsText), cell: (i: number) => <Name text={waitsText(rows[i]!)} />, tip: (i: number) => waitsText(rows[i]!), copy: (i: number) => waitsText(rows[i]!) }] : []),
   ];
 }
