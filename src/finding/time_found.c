@@ -126,6 +126,22 @@ static const char *say_inlined(struct facts *f, const struct time_hot *h) {
         return "";
 }
 
+/* Its functions have no names, so that none of them can be told. */
+static void find_made(struct facts *f, struct finding *x, const struct time_hot *h,
+                      const struct time_parts *cpu) {
+        x->has_site = false;
+        x->text =
+                say(f,
+                    "Code that was made while the program ran, by a JIT compiler, took %s of the %s of CPU time itself (%u %%)%s. Its functions have no names: let the runtime write /tmp/perf-PID.map, as node --perf-basic-prof does, and record again.",
+                    say_time(f, h->self_ns), say_time(f, cpu->ns),
+                    share_pct((double)h->self_ns, (double)cpu->ns),
+                    is_blank(&h->caller)
+                            ? ""
+                            : say(f, ", called%s by %s",
+                                  (double)h->caller_ns < 0.99 * (double)h->self_ns ? " mostly" : "",
+                                  say_function(f, &h->caller, false)));
+}
+
 static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
         const struct time_hot *h = &cpu->hot;
         double pct = pct_of(h->self_ns, cpu->ns);
@@ -135,13 +151,17 @@ static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
         if (!cpu->has_hot || pct < HOT_MIN_PCT || h->n_samples < TIME_MIN_SAMPLES)
                 return;
         x = found_time(f, "hot-function", h->self_ns, h->n_samples, h->stack, QUERY_CPU);
-        x->function = say_function(f, &h->frame, h->is_task);
+        x->function = h->is_made ? "" : say_function(f, &h->frame, h->is_task);
         found_number(x, "cpu_ns", (double)cpu->ns);
         found_number(x, "self_ns", (double)h->self_ns);
         found_number(x, "inlined_ns", (double)h->inlined_ns);
         found_number(x, "total_ns", (double)h->total_ns);
         found_number(x, "samples", (double)h->n_samples);
         found_number(x, "share_of_cpu_pct", pct);
+        if (h->is_made) {
+                find_made(f, x, h, cpu);
+                return;
+        }
         x->text =
                 say(f, "%s took %s of the %s of CPU time itself (%u %%)%s%s.%s", x->function,
                     say_time(f, h->self_ns), say_time(f, cpu->ns),

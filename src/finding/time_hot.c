@@ -18,6 +18,18 @@ uint64_t time_frame_key(const struct query_frame *f) {
         return f->function[0] && !f->guess ? text_key(h, f->function) : map_hash(h ^ f->offset);
 }
 
+/* Code without a name that was made while the program ran. */
+static bool is_made(const struct query_frame *f) {
+        return !f->module[0] && (!f->function[0] || f->guess) && f->offset;
+}
+
+/* All of that is one: each of its places alone is next to nothing, and together they may be most. */
+static uint64_t key_of(const struct query_frame *f) {
+        static const struct query_frame made = {.function = "", .file = "", .module = ""};
+
+        return time_frame_key(is_made(f) ? &made : f);
+}
+
 static enum name_kind kind_of(struct names *names, const struct query_frame *f) {
         struct name_frame n = {f->function, f->file,    f->module, f->offset,
                                f->line,     f->inlined, f->guess};
@@ -81,7 +93,7 @@ struct sums {
 static struct time_cause *sums_add(struct sums *s, const struct query_frame *f,
                                    const struct query_site *site) {
         bool added;
-        uint64_t *at = map_put(&s->by_key, time_frame_key(f), s->rows.n, &added);
+        uint64_t *at = map_put(&s->by_key, key_of(f), s->rows.n, &added);
         struct time_cause *c;
 
         if (added)
@@ -125,7 +137,7 @@ struct caller_search {
 static bool seek_caller(void *ctx, const struct query_frame *f) {
         struct caller_search *s = ctx;
 
-        if (time_frame_key(f) == s->key) {
+        if (key_of(f) == s->key) {
                 s->is_inside = true;
                 s->is_beyond = false;
                 return true;
@@ -147,7 +159,7 @@ static void find_caller(struct query *q, struct names *names, const struct query
         const struct time_cause *most;
 
         for (size_t i = 0; i < a->n_sites; i++) {
-                struct caller_search s = {.names = names, .key = time_frame_key(&hot->frame)};
+                struct caller_search s = {.names = names, .key = key_of(&hot->frame)};
 
                 if (!a->sites[i].stack || !a->sites[i].f.alloc_bytes)
                         continue;
@@ -172,16 +184,16 @@ struct host_search {
 static bool seek_host(void *ctx, const struct query_frame *f) {
         struct host_search *s = ctx;
 
-        s->is_inside |= time_frame_key(f) == s->key;
+        s->is_inside |= key_of(f) == s->key;
         if (!s->is_inside || f->inlined)
                 return true;
-        if (time_frame_key(f) != s->key)
+        if (key_of(f) != s->key)
                 s->host = *f;
         return false;
 }
 
 static void find_host(struct query *q, struct time_hot *hot) {
-        struct host_search s = {.key = time_frame_key(&hot->frame), .host = blank};
+        struct host_search s = {.key = key_of(&hot->frame), .host = blank};
 
         if (hot->frame.inlined)
                 query_each_frame(q, hot->stack, seek_host, &s);
@@ -193,14 +205,14 @@ static void find_host(struct query *q, struct time_hot *hot) {
 static void find_inner(struct query *q, struct names *names, const struct query_answer *a,
                        struct time_hot *hot) {
         struct sums inner = {0};
-        uint64_t key = time_frame_key(&hot->frame);
+        uint64_t key = key_of(&hot->frame);
         const struct time_cause *most;
 
         for (size_t i = 0; i < a->n_sites; i++) {
                 struct worker_search s;
 
                 if (!find_worker(q, names, a->sites[i].stack, &s) ||
-                    time_frame_key(&s.worker) != key || time_frame_key(&s.first) == key)
+                    key_of(&s.worker) != key || key_of(&s.first) == key)
                         continue;
                 hot->inlined_ns += a->sites[i].f.alloc_bytes;
                 sums_add(&inner, &s.first, &a->sites[i]);
@@ -218,7 +230,7 @@ static void take_row(struct query *q, struct time_parts *p) {
 
         p->hot.total_ns = p->hot.self_ns;
         for (size_t i = 0; i < g->n; i++)
-                if (time_frame_key(&g->rows[i].frame) == time_frame_key(&p->hot.frame)) {
+                if (key_of(&g->rows[i].frame) == key_of(&p->hot.frame)) {
                         p->hot.is_task = g->rows[i].is_task;
                         p->hot.total_ns = MAX(p->hot.self_ns, g->rows[i].total.alloc_bytes);
                         break;
@@ -246,6 +258,7 @@ void time_hot_find(struct query *q, struct names *names, struct time_parts *p) {
                                            .inner = blank,
                                            .stack = most->stack};
                 take_row(q, p);
+                p->hot.is_made = is_made(&p->hot.frame);
                 find_caller(q, names, p->answer, &p->hot);
                 find_host(q, &p->hot);
                 find_inner(q, names, p->answer, &p->hot);

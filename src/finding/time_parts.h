@@ -45,6 +45,7 @@ struct time_part {
 struct time_hot {
         struct query_frame frame;
         bool is_task;
+        bool is_made; /* no function: all code without names that was made while the program ran, a JIT compiler's */
         uint64_t self_ns, n_samples;
         uint64_t inlined_ns;       /* of these in such functions, */
         struct query_frame inner;  /* in which of them most; blank: there is none */

@@ -96,7 +96,10 @@ static void add_hot(const struct style *s, const struct report *r, struct str *t
         if (!r->cpu.has_hot || pct_of(h->self_ns, r->cpu.ns) < TIME_HOT_PCT)
                 return;
         str_addf(to, ": %.0f %% of it in ", pct_of(h->self_ns, r->cpu.ns));
-        add_name(s, r, &h->frame, h->is_task, to);
+        if (h->is_made)
+                str_add(to, "code made while it ran, which has no names");
+        else
+                add_name(s, r, &h->frame, h->is_task, to);
         if (pct_of(h->inner_ns, h->self_ns) >= TIME_INLINED_PCT) {
                 str_add(to, " (most of that in ");
                 add_name(s, r, &h->inner, false, to);

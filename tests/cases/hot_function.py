@@ -7,7 +7,8 @@ ADD, NEXT, SORT = "core::num::<impl u64>::wrapping_add", "<core::ops::range::Ran
 
 
 def told(t, paths):
-    """paths: how many samples of a millisecond each, and names from the innermost outwards; those with a '+' are inlined into the next."""
+    """paths: how many samples of a millisecond each, and names from the innermost outwards; those with a '+' are inlined into the next. "?" is
+    code in no file, each time at another place."""
     path, at_s = t.path("perf.script"), 100.0
     with open(path, "w", encoding="utf-8") as f:
         for n, names in paths:
@@ -15,6 +16,9 @@ def told(t, paths):
                 at_s += 0.001
                 f.write(f"app 7/7 [000] {at_s:.6f}: 1000000 cpu-clock:\n")
                 for name in names:
+                    if name == "?":
+                        f.write(f"\t    7f00{t.chance.randrange(1 << 24) * 16:08x} [unknown] ([anon])\n")
+                        continue
                     f.write(f"\t            1000 {name[1:]} (inlined)\n" if name.startswith("+") else f"\t            1000 {name}+0x4 (/opt/app)\n")
                 f.write("\n")
     r = t.silt.command("report", path, "--json")
@@ -47,3 +51,11 @@ def test_function_of_a_library(t):
 def test_small_part_is_not_told(t):
     headline, found = told(t, [(20, ["+" + SORT, "solve", "main"]), (80, ["solve", "main"])])
     assert found["function"] == "solve" and found["time_ns"] == 100_000_000 and "inlined" not in headline + found["text"], (found, headline)
+
+
+def test_code_without_names(t):
+    """What a JIT compiler made is one, and how to have its names is said."""
+    headline, found = told(t, [(45, ["?", "enter", "main"]), (30, ["work", "main"]), (25, ["rest", "main"])])
+    assert found["function"] == "" and found["time_ns"] == 45_000_000 and found["site"] is None, found
+    assert found["text"].startswith("Code that was made while the program ran, by a JIT compiler, took 45 ms of the 100 ms of CPU time itself (45 %), called by enter."), found["text"]
+    assert "45 % of it in code made while it ran, which has no names, called by enter" in headline, headline
