@@ -183,8 +183,11 @@ static const char *say_cause(struct facts *f, const struct time_part *p, const c
                              bool with_through) {
         const struct time_cause *c = p->causes;
 
-        if (!p->n_causes || is_blank(&c->frame) || pct_of(c->ns, p->ns) < CAUSE_MIN_PCT)
+        if (!p->n_causes || pct_of(c->ns, p->ns) < CAUSE_MIN_PCT)
                 return "";
+        if (is_blank(&c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
+                return c->through[0] ? say(f, ", %s of it in %s", say_time(f, c->ns), c->through)
+                                     : "";
         return say(f, ", %s of it%s%s%s",
                    strcmp(say_time(f, c->ns), say_time(f, p->ns)) == 0 ? "all" : say_time(f, c->ns),
                    before, say_function(f, &c->frame, false),

@@ -6,16 +6,16 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-static uint64_t text_key(uint64_t h, const char *text) {
+uint64_t time_text_key(uint64_t h, const char *text) {
         for (; *text; text++)
                 h = (h ^ (unsigned char)*text) * 0x100000001b3ull;
         return map_hash(h);
 }
 
 uint64_t time_frame_key(const struct query_frame *f) {
-        uint64_t h = text_key(0xcbf29ce484222325ull, f->module);
+        uint64_t h = time_text_key(0xcbf29ce484222325ull, f->module);
 
-        return f->function[0] && !f->guess ? text_key(h, f->function) : map_hash(h ^ f->offset);
+        return f->function[0] && !f->guess ? time_text_key(h, f->function) : map_hash(h ^ f->offset);
 }
 
 /* Code without a name that was made while the program ran. */

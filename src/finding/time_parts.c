@@ -313,7 +313,7 @@ static size_t find_outermost(const struct path_look *p,
         return found;
 }
 
-/* From there on outwards the first that does something of its own. */
+/* From there on outwards the first that does something of its own; n: nobody is known, as while a process has no memory, in execve and at its end. */
 static size_t find_cause(const struct path_look *p, size_t from) {
         for (size_t i = from; i < p->n; i++) {
                 const struct query_frame *f = &p->frames[i];
@@ -327,7 +327,8 @@ static size_t find_cause(const struct path_look *p, size_t from) {
                     !is_lock(plain_of(p, i)))
                         return i;
         }
-        return MIN(from, p->n ? p->n - 1 : 0);
+        from = MIN(from, p->n ? p->n - 1 : 0);
+        return p->n && time_is_kernel(&p->frames[from]) ? p->n : from;
 }
 
 /* What was called: "nanosleep", not what that is made of; "std::sync::mpsc::Receiver::recv", not the system call. */
@@ -415,7 +416,9 @@ static void add_site(struct gathering *g, const struct query_site *site, struct 
         to->of[x.kind].n_samples += site->f.n_allocs;
         if (x.cause < p->n)
                 none = p->frames[x.cause];
-        at = map_put(&g->by_key[x.kind], time_frame_key(&none), g->causes[x.kind].n, &added);
+        at = map_put(&g->by_key[x.kind],
+                     x.cause < p->n ? time_frame_key(&none) : time_text_key(1, x.through),
+                     g->causes[x.kind].n, &added);
         if (added)
                 vec_push(&g->causes[x.kind], (struct time_cause){.frame = none, .through = ""});
         c = &g->causes[x.kind].items[*at];

@@ -290,7 +290,7 @@ void perf_space_place(struct perf_space *s, uint32_t pid, uint64_t return_addres
 #if defined(__aarch64__)
 enum { REG_FP = 29, REG_LR = 30, REG_SP = 31, REG_PC = 32 };
 #else
-enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, REG_LR = 64 };
+enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, REG_LR = 5 /* di */ };
 #endif
 
 /* Those of the mask lie one behind the other. False: it is not among them. */

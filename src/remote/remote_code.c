@@ -30,6 +30,10 @@ bool remote_code_is_lazy_call(const struct cfi_image *image, uint64_t addr) {
         return false; /* its CFA is from sp here */
 }
 
+bool remote_code_is_in_vfork(const struct cfi_image *image, uint64_t pc) {
+        return false; /* it is in lr, as of any other leaf */
+}
+
 #elif defined(__x86_64__)
 
 static bool has(const uint8_t *p, size_t n, const void *wanted, size_t n_wanted) {
@@ -88,6 +92,15 @@ bool remote_code_is_lazy_call(const struct cfi_image *image, uint64_t addr) {
 
         return code_can_read(image, begin, sizeof(before) + 4) &&
                memcmp((const uint8_t *)begin, before, sizeof(before)) == 0;
+}
+
+bool remote_code_is_in_vfork(const struct cfi_image *image, uint64_t pc) {
+        /* pop %rdi; mov $58, %eax; syscall; and then push %rdi */
+        static const uint8_t around[] = {0x5f, 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57};
+        uint64_t begin = pc - (sizeof(around) - 1);
+
+        return code_can_read(image, begin, sizeof(around)) &&
+               memcmp((const uint8_t *)begin, around, sizeof(around)) == 0;
 }
 
 #endif

@@ -25,5 +25,8 @@ row_t remote_code_edge(const struct remote_code *c);
  * register that walks do not have. */
 bool remote_code_is_lazy_call(const struct cfi_image *image, uint64_t addr);
 
+/* Behind the system call of vfork, whose child uses the same stack. x86_64: the return address was taken into rdi before, and nothing is on the stack. */
+bool remote_code_is_in_vfork(const struct cfi_image *image, uint64_t pc);
+
 /* The row of an interrupted pc of an image whose tables do not have it. ROW_NO_CFI: the code does not tell. */
 row_t remote_code_row(const struct cfi_image *image, uint64_t pc);

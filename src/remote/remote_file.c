@@ -491,3 +491,10 @@ bool remote_file_is_lazy_call(struct remote_file *f, uint64_t addr) {
         need_code_around(f, addr, NEAR_BYTES);
         return remote_code_is_lazy_call(&f->image, to_copy(f, addr));
 }
+
+bool remote_file_is_in_vfork(struct remote_file *f, uint64_t addr) {
+        if (addr < f->begin || addr >= f->end)
+                return false;
+        need_code_around(f, addr, NEAR_BYTES);
+        return remote_code_is_in_vfork(&f->image, to_copy(f, addr));
+}

@@ -40,3 +40,4 @@ uint64_t remote_file_room(struct remote_file *f, uint64_t function);
 /* Where the call goes that ends right before this address, or where the word is that has it; 0: there is none, or only registers know. */
 uint64_t remote_file_called(struct remote_file *f, uint64_t addr, bool *ret_is_word);
 bool remote_file_is_lazy_call(struct remote_file *f, uint64_t addr); /* remote_code.h */
+bool remote_file_is_in_vfork(struct remote_file *f, uint64_t addr);  /* the same */

@@ -200,8 +200,22 @@ static bool step_lazy_call(struct walk *w) {
         return false;
 }
 
+/* vfork of x86_64 has its return address in a register, as nothing on the stack survives its child. */
+static bool step_vfork(struct walk *w) {
+        const struct remote_mapping *m = remote_space_at(w->space, w->pc);
+
+        if (ARCH_HAS_LR || !w->is_exact || !w->lr || !m || !m->module ||
+            !remote_file_is_in_vfork(m->known->file, w->pc - m->module->bias) ||
+            !is_return_address(w, w->lr))
+                return false;
+        set_caller(w, w->lr, w->sp, w->fp);
+        return true;
+}
+
 /* Interrupted where there is no CFI, say in a PLT stub: most such code is a leaf. */
 static enum step step_no_cfi(struct walk *w) {
+        if (step_vfork(w))
+                return STEP_OK;
         if (!ARCH_HAS_LR && w->is_exact && !is_known_code(w, w->pc) && step_made_edge(w))
                 return STEP_OK;
         if (step_lazy_call(w))

@@ -13,7 +13,7 @@
 
 struct remote_regs {
         uint64_t pc, sp, fp;
-        uint64_t lr; /* aarch64 */
+        uint64_t lr; /* aarch64; x86_64: rdi, in which vfork keeps its return address. 0: unknown */
         bool is_fp_unknown;
 };
 

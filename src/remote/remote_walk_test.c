@@ -139,6 +139,55 @@ static void test_copy_alone(void **state) {
         recurse(DEPTH, walk_whole_copy);
 }
 
+#if defined(__x86_64__)
+/* As the C library's vfork, behind its system call. Nobody calls it. */
+__asm__(".text\n"
+        ".type in_vfork, @function\n"
+        "in_vfork:\n"
+        ".cfi_startproc\n"
+        "pop %rdi\n"
+        ".cfi_adjust_cfa_offset -8\n"
+        ".cfi_register rip, rdi\n"
+        "mov $58, %eax\n"
+        "syscall\n"
+        "behind_vfork:\n"
+        "push %rdi\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        ".cfi_offset rip, -8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size in_vfork, . - in_vfork\n");
+extern const char behind_vfork[];
+
+__attribute__((noinline)) static void take_vfork(void) {
+        struct remote_space *s = remote_space_new(getpid());
+        struct remote_stack stack = {look.copy, look.n_copy};
+        struct remote_regs regs = {.pc = (uint64_t)behind_vfork,
+                                   .sp = look.regs.sp,
+                                   .fp = look.regs.fp,
+                                   .lr = look.regs.pc};
+        uint64_t pcs[FRAMES_MAX];
+        enum remote_end end;
+        size_t n = remote_walk(s, &regs, &stack, pcs, FRAMES_MAX, &end);
+
+        assert_int_equal(end, REMOTE_COMPLETE);
+        assert_int_equal(n, look.n_truth + 1);
+        assert_int_equal(pcs[0], regs.pc + 1);
+        assert_int_equal(pcs[1], look.regs.pc);
+        for (size_t i = 2; i < n; i++)
+                assert_int_equal(pcs[i], look.truth[i - 1]);
+        regs.lr = 0x1234; /* whatever the register has where the code is another */
+        remote_walk(s, &regs, &stack, pcs, FRAMES_MAX, &end);
+        assert_int_not_equal(end, REMOTE_COMPLETE);
+        remote_space_free(s);
+}
+
+static void test_vfork(void **state) {
+        (void)state;
+        recurse(DEPTH, take_vfork);
+}
+#endif
+
 /* Where the copy ends the walk does: what lies there now may be another call's. */
 static void check_cut(struct remote_space *s, size_t n_bytes) {
         struct remote_stack stack = {look.copy, n_bytes};
@@ -360,6 +409,9 @@ static void test_other_root(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_without_fp),
+#if defined(__x86_64__)
+                cmocka_unit_test(test_vfork),
+#endif
                 cmocka_unit_test(test_copy_alone),
                 cmocka_unit_test(test_further_out_than_the_copy),
                 cmocka_unit_test(test_more_frames_than_asked_for),

@@ -46,16 +46,21 @@ static void add_cause(const struct style *s, const struct report *r, const struc
         const struct time_cause *c = p->causes;
         double pct;
 
-        if (!p->n_causes || is_blank(&c->frame))
+        if (!p->n_causes)
                 return;
         pct = pct_of(c->ns, p->ns);
-        if (pct < TIME_CAUSE_PCT)
+        if (pct < TIME_CAUSE_PCT || (is_blank(&c->frame) && !c->through[0]))
                 return;
+        if (is_blank(&c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
+                before = "in";
         if (pct > 50)
                 str_addf(to, ", most of it %s ", before);
         else
                 str_addf(to, ", %.0f %% of it %s ", pct, before);
-        add_name(s, r, &c->frame, false, to);
+        if (is_blank(&c->frame))
+                str_add(to, c->through);
+        else
+                add_name(s, r, &c->frame, false, to);
 }
 
 /* What no single function does, but many ways into the kernel or the allocator together. */
@@ -84,7 +89,7 @@ static bool add_part(const struct style *s, const struct report *r, struct str *
                 return false;
         str_addf(to, ": %.0f %% of it in %s", pct_of(most->ns, r->cpu.ns), words);
         add_cause(s, r, most, "for", to);
-        if (most->n_causes && most->causes->through[0] &&
+        if (most->n_causes && most->causes->through[0] && !is_blank(&most->causes->frame) &&
             pct_of(most->causes->ns, most->ns) >= TIME_CAUSE_PCT)
                 str_addf(to, " (through %s)", most->causes->through);
         return true;

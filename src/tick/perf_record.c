@@ -68,9 +68,12 @@ static void take_registers(struct cursor *c, struct perf_sample *s) {
                 return;
         for (size_t i = 0; i < PERF_N_REGS; i++)
                 regs[i] = take_u64(c);
-        s->fp = regs[0];
 #if defined(__aarch64__)
+        s->fp = regs[0];
         s->lr = regs[1];
+#else
+        s->lr = regs[0];
+        s->fp = regs[1];
 #endif
         s->sp = regs[PERF_N_REGS - 2];
         s->pc = regs[PERF_N_REGS - 1];

@@ -11,16 +11,12 @@ enum perf_abi { PERF_ABI_NONE = 0, PERF_ABI_32 = 1, PERF_ABI_64 = 2 };
 
 enum {
         PERF_MAX_KERNEL_FRAMES = 128,
-#if defined(__aarch64__)
-        PERF_N_REGS = 4, /* x29, lr, sp, pc */
-#else
-        PERF_N_REGS = 3, /* bp, sp, ip */
-#endif
+        PERF_N_REGS = 4, /* aarch64: x29, lr, sp, pc. x86_64: di, bp, sp, ip */
 };
 #if defined(__aarch64__)
 #define PERF_REGS_MASK (0xfull << 29)
 #else
-#define PERF_REGS_MASK (0x7ull << 6)
+#define PERF_REGS_MASK (0xfull << 5)
 #endif
 
 struct perf_sample {
@@ -28,7 +24,7 @@ struct perf_sample {
         size_t n_kernel;
         uint64_t kernel_pcs[PERF_MAX_KERNEL_FRAMES];
         enum perf_abi abi; /* NONE: a thread without a user's side; the four below are 0 */
-        uint64_t pc, sp, fp, lr;
+        uint64_t pc, sp, fp, lr; /* lr, x86_64: di (remote_regs) */
         const uint8_t *stack; /* in the bytes that were decoded; n_stack 0: none */
         size_t n_stack;
 };

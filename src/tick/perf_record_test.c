@@ -33,7 +33,13 @@ static void test_sample(void **state) {
         assert_int_equal(r.sample.n_kernel, 2);
         assert_true(r.sample.kernel_pcs[1] == 0xffffffff81000020);
         assert_int_equal(r.sample.abi, PERF_ABI_64);
+#if defined(__aarch64__)
         assert_int_equal(r.sample.fp, 0x1000);
+        assert_int_equal(r.sample.lr, 0x1001);
+#else
+        assert_int_equal(r.sample.lr, 0x1000);
+        assert_int_equal(r.sample.fp, 0x1001);
+#endif
         assert_int_equal(r.sample.sp, 0x1000 + PERF_N_REGS - 2);
         assert_int_equal(r.sample.pc, 0x1000 + PERF_N_REGS - 1);
         assert_int_equal(r.sample.n_stack, 40);

@@ -6,9 +6,9 @@ import json
 ADD, NEXT, SORT = "core::num::<impl u64>::wrapping_add", "<core::ops::range::Range<A> as core::iter::range::RangeIteratorImpl>::spec_next", "std::__unguarded_partition<long*>"
 
 
-def told(t, paths):
+def reported(t, paths):
     """paths: how many samples of a millisecond each, and names from the innermost outwards; those with a '+' are inlined into the next. "?" is
-    code in no file, each time at another place."""
+    code in no file, each time at another place, and "@" the kernel's."""
     path, at_s = t.path("perf.script"), 100.0
     with open(path, "w", encoding="utf-8") as f:
         for n, names in paths:
@@ -19,11 +19,18 @@ def told(t, paths):
                     if name == "?":
                         f.write(f"\t    7f00{t.chance.randrange(1 << 24) * 16:08x} [unknown] ([anon])\n")
                         continue
+                    if name.startswith("@"):
+                        f.write(f"\tffffffff81000000 {name[1:]}+0x4 ([kernel.kallsyms])\n")
+                        continue
                     f.write(f"\t            1000 {name[1:]} (inlined)\n" if name.startswith("+") else f"\t            1000 {name}+0x4 (/opt/app)\n")
                 f.write("\n")
     r = t.silt.command("report", path, "--json")
     assert r.code == 0, r.errors
-    report = json.loads(r.text)
+    return json.loads(r.text)
+
+
+def told(t, paths):
+    report = reported(t, paths)
     return report["headline"], next(f for f in report["findings"] if f["kind"] == "hot-function")
 
 
@@ -59,3 +66,12 @@ def test_code_without_names(t):
     assert found["function"] == "" and found["time_ns"] == 45_000_000 and found["site"] is None, found
     assert found["text"].startswith("Code that was made while the program ran, by a JIT compiler, took 45 ms of the 100 ms of CPU time itself (45 %), called by enter."), found["text"]
     assert "45 % of it in code made while it ran, which has no names, called by enter" in headline, headline
+
+
+def test_calls_of_nobody(t):
+    """In execve, and at its end, a process has no stack: the call is told, and nobody who made it; calls are not mixed."""
+    entry = "@entry_SYSCALL_64_after_hwframe"
+    report = reported(t, [(35, ["@unmap_vmas", "@__x64_sys_execve", entry]), (25, ["@free_pgtables", "@__x64_sys_exit_group", entry]), (40, ["work", "main"])])
+    assert "60 % of it in system calls, most of it in execve." in report["headline"], report["headline"]
+    found = next(f for f in report["findings"] if f["kind"] == "system-calls")
+    assert found["text"] == "System calls took 60 ms of the 100 ms of CPU time (60 %) in the kernel, 35 ms of it in execve." and found["function"] == "", found
