@@ -19,7 +19,7 @@ enum {
         IDLE_MIN_PCT = 30, /* of the time of the busiest thread */
         RATE_MIN_ALLOCATIONS = 1000,
         INLINED_MIN_PCT = 50, /* of what a function took itself: less is not told */
-        CAUSE_MIN_PCT = 20, /* of a part: a function with less is not named as its cause */
+        CAUSE_MIN_PCT = 20,   /* of a part: a function with less is not named as its cause */
 };
 #define WAIT_MIN_NS 10000000u
 
@@ -130,16 +130,16 @@ static const char *say_inlined(struct facts *f, const struct time_hot *h) {
 static void find_made(struct facts *f, struct finding *x, const struct time_hot *h,
                       const struct time_parts *cpu) {
         x->has_site = false;
-        x->text =
-                say(f,
-                    "Code that was made while the program ran, by a JIT compiler, took %s of the %s of CPU time itself (%u %%)%s. Its functions have no names: let the runtime write /tmp/perf-PID.map, as node --perf-basic-prof does, and record again.",
-                    say_time(f, h->self_ns), say_time(f, cpu->ns),
-                    share_pct((double)h->self_ns, (double)cpu->ns),
-                    is_blank(&h->caller)
-                            ? ""
-                            : say(f, ", called%s by %s",
-                                  (double)h->caller_ns < 0.99 * (double)h->self_ns ? " mostly" : "",
-                                  say_function(f, &h->caller, false)));
+        x->text = say(
+                f,
+                "Code that was made while the program ran, by a JIT compiler, took %s of the %s of CPU time itself (%u %%)%s. Its functions have no names: let the runtime write /tmp/perf-PID.map, as node --perf-basic-prof does, and record again.",
+                say_time(f, h->self_ns), say_time(f, cpu->ns),
+                share_pct((double)h->self_ns, (double)cpu->ns),
+                is_blank(&h->caller)
+                        ? ""
+                        : say(f, ", called%s by %s",
+                              (double)h->caller_ns < 0.99 * (double)h->self_ns ? " mostly" : "",
+                              say_function(f, &h->caller, false)));
 }
 
 static void find_hot_function(struct facts *f, const struct time_parts *cpu) {
@@ -185,7 +185,8 @@ static const char *say_cause(struct facts *f, const struct time_part *p, const c
 
         if (!p->n_causes || pct_of(c->ns, p->ns) < CAUSE_MIN_PCT)
                 return "";
-        if (is_blank(&c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
+        if (is_blank(
+                    &c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
                 return c->through[0] ? say(f, ", %s of it in %s", say_time(f, c->ns), c->through)
                                      : "";
         return say(f, ", %s of it%s%s%s",

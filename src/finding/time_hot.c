@@ -15,7 +15,8 @@ uint64_t time_text_key(uint64_t h, const char *text) {
 uint64_t time_frame_key(const struct query_frame *f) {
         uint64_t h = time_text_key(0xcbf29ce484222325ull, f->module);
 
-        return f->function[0] && !f->guess ? time_text_key(h, f->function) : map_hash(h ^ f->offset);
+        return f->function[0] && !f->guess ? time_text_key(h, f->function)
+                                           : map_hash(h ^ f->offset);
 }
 
 /* Code without a name that was made while the program ran. */
@@ -211,8 +212,8 @@ static void find_inner(struct query *q, struct names *names, const struct query_
         for (size_t i = 0; i < a->n_sites; i++) {
                 struct worker_search s;
 
-                if (!find_worker(q, names, a->sites[i].stack, &s) ||
-                    key_of(&s.worker) != key || key_of(&s.first) == key)
+                if (!find_worker(q, names, a->sites[i].stack, &s) || key_of(&s.worker) != key ||
+                    key_of(&s.first) == key)
                         continue;
                 hot->inlined_ns += a->sites[i].f.alloc_bytes;
                 sums_add(&inner, &s.first, &a->sites[i]);

@@ -323,8 +323,8 @@ static size_t find_cause(const struct path_look *p, size_t from) {
 
                 if (kind == NAME_START)
                         break;
-                if ((kind == NAME_PLAIN || kind == NAME_TASK) && !is_libc(f) && !time_is_runtime(f) &&
-                    !is_lock(plain_of(p, i)))
+                if ((kind == NAME_PLAIN || kind == NAME_TASK) && !is_libc(f) &&
+                    !time_is_runtime(f) && !is_lock(plain_of(p, i)))
                         return i;
         }
         from = MIN(from, p->n ? p->n - 1 : 0);

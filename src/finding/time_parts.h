@@ -47,11 +47,12 @@ struct time_hot {
         bool is_task;
         bool is_made; /* no function: all code without names that was made while the program ran, a JIT compiler's */
         uint64_t self_ns, n_samples;
-        uint64_t inlined_ns;       /* of these in such functions, */
-        struct query_frame inner;  /* in which of them most; blank: there is none */
+        uint64_t inlined_ns;      /* of these in such functions, */
+        struct query_frame inner; /* in which of them most; blank: there is none */
         uint64_t inner_ns;
-        uint64_t total_ns;         /* with all that it called */
-        struct query_frame caller; /* that called it most, libraries that pass on aside; blank: nobody did */
+        uint64_t total_ns; /* with all that it called */
+        struct query_frame
+                caller; /* that called it most, libraries that pass on aside; blank: nobody did */
         uint64_t caller_ns;
         struct query_frame host; /* it is inlined into; blank: it is not */
         uint32_t stack;

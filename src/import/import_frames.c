@@ -136,9 +136,9 @@ int import_frames_stack(struct import_frames *f, struct import_trace *t, uint32_
 
                 vec_clear(&f->chain);
                 for (begin = end - 1;
-                     begin > 0 && (f->list.items[begin - 1].is_inlined ||
-                                   (outer->address &&
-                                    f->list.items[begin - 1].address == outer->address));)
+                     begin > 0 &&
+                     (f->list.items[begin - 1].is_inlined ||
+                      (outer->address && f->list.items[begin - 1].address == outer->address));)
                         begin--;
                 for (size_t i = begin; i < end; i++)
                         vec_push(&f->chain, f->list.items[i].function);

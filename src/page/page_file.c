@@ -16,7 +16,7 @@ enum {
         N_PATHS = 3000, /* told one by one, at first */
         MIN_PATHS = 50, /* a file with fewer would tell nothing */
         N_SOURCES = 20, /* functions whose source is in it */
-        N_TASKS = 200,  /* groups of tasks, of sources of GLib and of threads: each has call paths */
+        N_TASKS = 200, /* groups of tasks, of sources of GLib and of threads: each has call paths */
         DEFLATE_LEVEL = 9,
 };
 

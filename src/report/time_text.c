@@ -17,7 +17,8 @@ enum {
         TIME_MAX_CELLS = 100,
         TIME_CAUSE_PCT = 20, /* of a part: a function with less is not named */
         TIME_HOT_PCT = 5,    /* of the CPU time: likewise */
-        TIME_INLINED_PCT = 50, /* of what the hottest function took itself: less of it is not told */
+        TIME_INLINED_PCT =
+                50, /* of what the hottest function took itself: less of it is not told */
         TIME_PART_PCT =
                 30, /* of the CPU time: a part with more than any function is told in its place */
 };
@@ -51,7 +52,8 @@ static void add_cause(const struct style *s, const struct report *r, const struc
         pct = pct_of(c->ns, p->ns);
         if (pct < TIME_CAUSE_PCT || (is_blank(&c->frame) && !c->through[0]))
                 return;
-        if (is_blank(&c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
+        if (is_blank(
+                    &c->frame)) /* nobody in the program: it has no memory in execve, and at its end */
                 before = "in";
         if (pct > 50)
                 str_addf(to, ", most of it %s ", before);

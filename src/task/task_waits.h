@@ -21,7 +21,8 @@ const char *task_wait_name(enum task_wait w); /* "timers" */
 struct task_waits {
         uint64_t n_for[N_TASK_WAITS];
         uint64_t n_only[N_TASK_WAITS]; /* that wait for nothing else that silt knows */
-        uint64_t n_lost, lost_bytes; /* of those that wait and that nothing in the program leads to */
+        uint64_t n_lost,
+                lost_bytes;  /* of those that wait and that nothing in the program leads to */
         uint32_t room_block; /* the first channel in which they want room; REACH_NONE: none */
         uint32_t n_room_channels;
 };

@@ -23,9 +23,9 @@ struct perf_sample {
         /* kernel frames, innermost first: the first one is where it was, the others return addresses */
         size_t n_kernel;
         uint64_t kernel_pcs[PERF_MAX_KERNEL_FRAMES];
-        enum perf_abi abi; /* NONE: a thread without a user's side; the four below are 0 */
+        enum perf_abi abi;       /* NONE: a thread without a user's side; the four below are 0 */
         uint64_t pc, sp, fp, lr; /* lr, x86_64: di (remote_regs) */
-        const uint8_t *stack; /* in the bytes that were decoded; n_stack 0: none */
+        const uint8_t *stack;    /* in the bytes that were decoded; n_stack 0: none */
         size_t n_stack;
 };
 
