@@ -169,9 +169,8 @@ static void find_kept(const struct tasks *t, bool utf8, task_finding_list *ret) 
 
 /* ---- a task that does not give way ---- */
 
-/* Tasks that run what the thread was in, and have not ended. ret_is_counted: tokio's are among them, whose schedulers count their turns. */
-static uint64_t count_of_type(const struct tasks *t, const struct task_stretch *s,
-                              bool *ret_is_counted) {
+/* Tasks that run what the thread was in, and have not ended. */
+static uint64_t count_of_type(const struct tasks *t, const struct task_stretch *s) {
         uint64_t n = 0;
         struct str words = {0}, runs = s->runs;
 
@@ -185,10 +184,8 @@ static uint64_t count_of_type(const struct tasks *t, const struct task_stretch *
                         task_add_type_words(t->texts.pool.items.items[x->type], &words);
                 /* the type may say more of where a block is: "…::{async_fn#0}" */
                 if (words.n >= runs.n && strncmp(str_text(&words), str_text(&runs), runs.n) == 0 &&
-                    (words.n == runs.n || strncmp(str_text(&words) + runs.n, "::{", 3) == 0)) {
+                    (words.n == runs.n || strncmp(str_text(&words) + runs.n, "::{", 3) == 0))
                         n += x->n - x->n_in[TASK_FINISHED];
-                        *ret_is_counted |= x->layout && strcmp(x->layout->runtime, "tokio") == 0;
-                }
         }
         str_done(&words);
         return n;
@@ -209,13 +206,15 @@ static void add_seen(uint64_t n_of_kind, const struct task_turns *turns, uint64_
                 str_addf(to, ", while %s task%s stood ready all the time",
                          unit_count(&others, turns->n_ready), unit_s(turns->n_ready));
         str_add(to,
-                turns->is_only_thread
+                turns->is_executor
+                        ? ". Nor did any other thread of its executor take a task meanwhile."
+                : turns->is_only_thread
                         ? ". It is the only thread of its runtime: no timer fires and no socket is read until the task waits."
                         : ". What is in that thread's queue waits for it.");
 }
 
 /* What samples alone say, and which recording says more. */
-static void add_unsure(bool has_graph, bool is_counted, struct task_stretch *s, struct str *to) {
+static void add_unsure(bool has_graph, struct task_stretch *s, struct str *to) {
         struct unit_text all, n;
 
         str_addf(to, "A thread spent %s of CPU time in a row in tasks of %s: %s samples. ",
@@ -223,11 +222,8 @@ static void add_unsure(bool has_graph, bool is_counted, struct task_stretch *s, 
         str_add(to,
                 "Samples do not tell one long poll from many short ones: if it was one, the other tasks of that thread waited for it. ");
         str_add(to,
-                has_graph && !is_counted
-                        ? "Its runtime does not count them, so no recording tells which."
-                : has_graph
-                        ? "'silt tasks PID' while it goes on tells which."
-                        : "'silt run --cpu', and 'silt tasks PID' while it goes on, tell which.");
+                has_graph ? "'silt tasks PID' while it goes on tells which."
+                          : "'silt run --cpu', and 'silt tasks PID' while it goes on, tell which.");
 }
 
 /* Samples tell that a thread was in tasks of a type, never how often it was called. That one did not give way is said where its scheduler, which counts its turns,
@@ -237,7 +233,7 @@ static void find_greedy(const struct tasks *t, bool utf8, task_finding_list *ret
         struct task_stretch s;
         struct task_turns turns = {0};
         uint64_t n_of_kind;
-        bool is_seen, is_counted = false, has_graph = t->graph_idx != SIZE_MAX;
+        bool is_seen, has_graph = t->graph_idx != SIZE_MAX;
         uint64_t look_ns = t->graph.info.time_ns, ran_ns = 0;
 
         (void)utf8;
@@ -256,11 +252,11 @@ static void find_greedy(const struct tasks *t, bool utf8, task_finding_list *ret
                 task_stretch_done(&s);
                 return;
         }
-        n_of_kind = count_of_type(t, &s, &is_counted);
+        n_of_kind = count_of_type(t, &s);
         if (is_seen)
                 add_seen(n_of_kind, &turns, ran_ns, &s, &text);
         else
-                add_unsure(has_graph, is_counted || !n_of_kind, &s, &text);
+                add_unsure(has_graph, &s, &text);
         add(ret, "greedy-task",
             is_seen                       ? FINDING_PROBLEM
             : has_graph && n_of_kind <= 1 ? FINDING_WORTH_KNOWING
@@ -491,7 +487,8 @@ static void find_left(const struct tasks *t, bool utf8, task_finding_list *ret) 
 }
 
 static void (*const rules[])(const struct tasks *t, bool utf8, task_finding_list *ret) = {
-        find_lost, find_kept, find_greedy, find_full_channels, find_stuck, find_left, source_findings_add,
+        find_lost,  find_kept, find_greedy,         find_full_channels,
+        find_stuck, find_left, source_findings_add,
 };
 
 /* Notes behind all else, which stays in the order of the rules. */

@@ -37,9 +37,16 @@ struct finding_stretches {
 
 /* "app::serve::{{closure}}", but not what libraries wrap around it. */
 static bool is_body(const char *function) {
-        return strstr(function, "::{") && strncmp(function, "tokio::", 7) != 0 &&
-               strncmp(function, "core::", 6) != 0 && strncmp(function, "std::", 5) != 0 &&
-               strncmp(function, "async_", 6) != 0 && function[0] != '<';
+        static const char *const crates[] = {
+                "tokio::",        "core::",           "std::",       "async_channel::",
+                "async_compat::", "async_executor::", "async_fs::",  "async_global_executor::",
+                "async_io::",     "async_lock::",     "async_net::", "async_process::",
+                "async_signal::", "async_std::",      "async_task::"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(crates); i++)
+                if (strncmp(function, crates[i], strlen(crates[i])) == 0)
+                        return false;
+        return strstr(function, "::{") && function[0] != '<';
 }
 
 /* "app::serve::{{closure}}" of a block in it: without the last, which is its body */

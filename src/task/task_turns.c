@@ -17,6 +17,19 @@ static const struct {
         {"tokio::runtime::basic_scheduler::BasicScheduler::new", true},
 };
 
+/* Async-executor counts no turns, but each takes a task out of a queue, that of all threads, which is a part of the executor's state, or the runner's own: who is polled
+ * again stood in one of them. The thread that runs tasks has both on its stack. */
+enum { PART_STATE = 1, PART_QUEUE = 2, PARTS_ALL = PART_STATE | PART_QUEUE };
+
+static const struct {
+        const char *function;
+        unsigned part;
+} executor_parts[] = {
+        {"async_executor::Executor::state", PART_STATE}, /* and state_ptr::alloc_state */
+        {"async_executor::State::new", PART_STATE},
+        {"async_executor::Runner::new", PART_QUEUE},
+};
+
 struct looking {
         int maker; /* −1: none */
         bool is_box, is_other;
@@ -45,6 +58,25 @@ static int maker_of(const struct tasks *t, uint32_t stack) {
         return l.maker;
 }
 
+static bool look_for_part(void *ctx, const struct query_frame *f) {
+        unsigned *ret = ctx;
+
+        for (size_t i = 0; i < ARRAY_SIZE(executor_parts) && !*ret; i++)
+                if (strncmp(f->function, executor_parts[i].function,
+                            strlen(executor_parts[i].function)) == 0)
+                        *ret = executor_parts[i].part;
+        return strncmp(f->function, "async_executor::", strlen("async_executor::")) != 0;
+}
+
+/* 0: it is no part of an executor. */
+static unsigned part_of(const struct tasks *t, uint32_t stack) {
+        unsigned part = 0;
+
+        if (stack != REACH_NO_SITE)
+                query_each_frame(t->names.q, stack, look_for_part, &part);
+        return part;
+}
+
 static bool *mark_still(const struct heap_graph *g) {
         bool *is_still = calloc(MAX(g->graph.n_blocks, 1u), sizeof(*is_still));
 
@@ -59,6 +91,7 @@ static bool *mark_still(const struct heap_graph *g) {
 static bool stood(const struct tasks *t, const struct heap_graph *g, const bool *is_still,
                   uint32_t tid, struct task_turns *ret) {
         bool is_found = false;
+        unsigned parts = 0;
 
         for (uint32_t i = 0; i < g->graph.n_roots; i++) {
                 const struct reach_root *r = &g->roots[i];
@@ -71,16 +104,21 @@ static bool stood(const struct tasks *t, const struct heap_graph *g, const bool 
                         int maker = reach_edge_kind(g->graph.edges[e]) == EDGE_START
                                             ? maker_of(t, g->blocks[block].site)
                                             : -1;
+                        unsigned part = part_of(t, g->blocks[block].site);
 
-                        if (maker < 0)
+                        if (maker < 0 && !part)
                                 continue;
                         if (!is_still[block])
                                 return false;
+                        parts |= part;
+                        if (maker < 0)
+                                continue;
                         is_found = true;
                         ret->is_only_thread = makers[maker].is_only_thread;
                 }
         }
-        return is_found;
+        ret->is_executor = !is_found && parts == PARTS_ALL;
+        return is_found || ret->is_executor;
 }
 
 bool task_turns_stood(const struct tasks *t, uint32_t tid, struct task_turns *ret) {

@@ -4,8 +4,10 @@
 import os
 import re
 import shutil
+import time
 
 from allocators.real import soak_alone
+from cases.task_stories import need_samples
 from cases.tasks import Program, ROOT, tasks
 from harness.cases import skip
 from harness.locks import Lock
@@ -36,9 +38,33 @@ def build(t, crate, version):
     return t.path("async_tasks")
 
 
+def look(t, program, yields):
+    trace = t.path("hog.silt")
+    with Program(t, t.silt.run_argv(trace, [program, "2", "2", "2", "2", str(yields)], ["-f", "--cpu"])):
+        time.sleep(1.5)  # for samples
+        r = t.silt.command("snapshot", trace, "--graph")
+        assert r.code == 0, r.errors
+    return tasks(t, trace)
+
+
+def hold_hog(t, program):
+    """A task that never yields is the first finding; of one that does nobody says that it does not give way."""
+    need_samples(t)
+    for _ in range(10):  # a machine with much else to do may not let it run between the looks
+        answer = look(t, program, 0)
+        if "does not give way" in answer["sentence"]:
+            break
+    assert answer["sentence"].startswith("A task of async_tasks::hog does not give way: "), answer["sentence"]
+    assert answer["findings"][0]["severity"] == "problem", answer["findings"]
+    answer = look(t, program, 1)
+    assert not [f for f in answer["findings"] if "does not give way" in f["text"]], answer["findings"]
+
+
 def hold(t, crate, version):
     n = dict(zip(NAMES, (t.chance.randint(500, 2000) for _ in NAMES)))
-    with Program(t, t.silt.run_argv(t.path("t.silt"), [build(t, crate, version), *map(str, n.values())], ["-f"])):
+    program = build(t, crate, version)
+    hold_hog(t, program)
+    with Program(t, t.silt.run_argv(t.path("t.silt"), [program, *map(str, n.values())], ["-f"])):
         for _ in range(20):  # the last one that finishes may still return
             r = t.silt.command("snapshot", t.path("t.silt"), "--graph")
             assert r.code == 0, r.errors
