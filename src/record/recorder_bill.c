@@ -15,6 +15,7 @@
 #include "patch/known_files.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_process.h"
+#include "record/bill_turn.h"
 #include "record/proc.h"
 #include "record/shm.h"
 #include "resident/page_walk.h"
@@ -26,13 +27,8 @@
 #define MS 1000000ull
 
 enum {
-        BILL_FIRST_NS = 50 * MS, /* of a process's age; then an eighth of it apart */
-        BILL_AGE_SHARE = 8,
-        BILL_GROWN_SHARE = 8, /* memory that has grown by an eighth is worth another one */
-        BILL_GROWN_BYTES = 1 << 20,
-        BILL_GROWN_GAP_SHARE = 64, /* but not sooner than a 64th of the age */
-        BILL_COST_SHARE = 100,     /* of the recorder's time, at most */
-        BILL_FIRST_SHARE = 20,     /* in the first second */
+        BILL_COST_SHARE = 100, /* of the recorder's time, at most */
+        BILL_FIRST_SHARE = 20, /* in the first second */
         BILL_ADVANCE_NS =
                 20 * MS, /* looks at memory that has grown may be ahead of their share by that */
         BILL_MANY = 200, /* then they are rarer */
@@ -95,39 +91,38 @@ static uint64_t not_before(const struct recorder *r, bool is_growth, uint64_t no
                    s->n_bills > BILL_MANY ? s->last_ns + s->last_ns / BILL_MANY_SHARE : 0);
 }
 
-static uint64_t image_due(const struct recorder *r, const struct image *one, uint64_t now_ns) {
-        const struct image_bill *b = &one->bill;
-        uint64_t due_ns = b->n_bills
-                                  ? b->last_ns + MAX((b->last_ns - MIN(one->began_ns, b->last_ns)) /
-                                                             BILL_AGE_SHARE,
-                                                     BILL_FIRST_NS)
-                                  : one->began_ns + BILL_FIRST_NS;
-        bool has_grown = one->anon_bytes >
-                         b->high_bytes + b->high_bytes / BILL_GROWN_SHARE + BILL_GROWN_BYTES;
-
-        if (!can_look(r, one))
-                return OBSERVER_NEVER;
-        due_ns = MAX(due_ns, not_before(r, false, now_ns));
-        if (b->n_bills && has_grown)
-                due_ns = MIN(due_ns, MAX(b->last_ns + MAX((now_ns - MIN(one->began_ns, now_ns)) /
-                                                                  BILL_GROWN_GAP_SHARE,
-                                                          BILL_FIRST_NS / 2),
-                                         not_before(r, true, now_ns)));
-        return due_ns;
+static struct bill_turn turn_of(const struct image *one) {
+        return (struct bill_turn){.began_ns = one->began_ns,
+                                  .last_ns = one->bill.last_ns,
+                                  .n_bills = one->bill.n_bills,
+                                  .anon_bytes = one->anon_bytes,
+                                  .high_bytes = one->bill.high_bytes};
 }
 
-/* Of those that are due the one that waits longest. */
+/* Of those that are due the one whose memory looks know least of; NULL: none is, and *ret_due_ns is when one will be. */
 static struct image *next_image(const struct recorder *r, uint64_t now_ns, uint64_t *ret_due_ns) {
+        struct bill_share share = {not_before(r, false, now_ns), not_before(r, true, now_ns), 0};
+        uint64_t most = 0;
         struct image *best = NULL;
 
         *ret_due_ns = OBSERVER_NEVER;
+        for (size_t i = 0; i < r->images.list.n; i++)
+                if (can_look(r, r->images.list.items[i]))
+                        share.all_bytes += r->images.list.items[i]->anon_bytes;
         for (size_t i = 0; i < r->images.list.n; i++) {
-                uint64_t due_ns = image_due(r, r->images.list.items[i], now_ns);
+                struct image *one = r->images.list.items[i];
+                struct bill_turn turn = turn_of(one);
+                uint64_t due_ns, weight;
 
-                if (due_ns < *ret_due_ns) {
-                        *ret_due_ns = due_ns;
-                        best = r->images.list.items[i];
-                }
+                if (!can_look(r, one))
+                        continue;
+                due_ns = bill_turn_due(&turn, &share, now_ns);
+                *ret_due_ns = MIN(*ret_due_ns, due_ns);
+                weight = bill_turn_weight(&turn, now_ns);
+                if (due_ns > now_ns || (best && weight <= most))
+                        continue;
+                most = weight;
+                best = one;
         }
         return best;
 }
@@ -476,7 +471,7 @@ uint64_t recorder_keep_bills(void *ctx, uint64_t now_ns) {
         if (r->is_stopped || is_barred(r))
                 return OBSERVER_NEVER;
         one = next_image(r, now_ns, &due_ns);
-        if (!one || due_ns > now_ns || !bill_begin(r, one, false))
+        if (!one || !bill_begin(r, one, false))
                 return OBSERVER_NEVER;
         r->bill->is_looking = pthread_create(&r->bill->reader, NULL, bill_look, r->bill) == 0;
         if (!r->bill->is_looking) {
