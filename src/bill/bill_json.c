@@ -205,6 +205,17 @@ static void put_missed(struct json *j, const struct bill_view *v) {
         json_end(j);
 }
 
+static void put_unlooked(struct json *j, const struct bill_view *v) {
+        const struct bill_unlooked *u = &v->unlooked;
+
+        json_key(j, "unlooked");
+        json_object(j);
+        json_put_uint(j, "processes", u->n);
+        json_put_uint(j, "known_processes", u->n_known);
+        json_put_uint(j, "anonymous_bytes", u->anon_bytes);
+        json_end(j);
+}
+
 static void put_bill(struct json *j, const struct bill_view *v) {
         const struct bill *b = &v->bill;
 
@@ -214,6 +225,7 @@ static void put_bill(struct json *j, const struct bill_view *v) {
         }
         put_bool(j, "is_highest", v->q && !v->is_asked);
         put_missed(j, v);
+        put_unlooked(j, v);
         json_put_uint(j, "resident_bytes", b->resident_bytes);
         put_bool(j, "shared_counted_once", b->is_shared_once);
         put_bool(j, "blocks_are_known", !b->lacks_blocks);

@@ -134,3 +134,64 @@ void bill_add_missed(const struct bill_missed *m, const struct query *q, bool is
         str_addf(to, " had %s%s: silt did not look then.", unit_bytes(&most, m->most_bytes),
                  is_moment ? "" : " at most");
 }
+
+/* Of each process the sample nearest to the moment; NULL: there is none. */
+static const struct trace_sample **nearest_samples(struct query *q, uint64_t at_ns) {
+        const struct trace_sample **of = calloc(query_view(q)->n_processes + 1, sizeof(*of));
+        const struct trace_sample *samples = NULL;
+        struct err unsaid = {0};
+        size_t n = 0;
+
+        if (!of)
+                abort();
+        if (query_samples(q, &samples, &n, &unsaid) < 0)
+                n = 0;
+        for (size_t i = 0; i < n; i++) {
+                const struct trace_sample **to = &of[samples[i].process];
+
+                if (!*to || distance(samples[i].time_ns, at_ns) < distance((*to)->time_ns, at_ns))
+                        *to = &samples[i];
+        }
+        return of;
+}
+
+void bill_find_unlooked(const struct bill_series *s, struct query *q, const struct bill_moment *m,
+                        struct bill_unlooked *ret) {
+        const struct trace_sample **of;
+        bool *is_in;
+
+        *ret = (struct bill_unlooked){0};
+        if (!s->is_of_all)
+                return;
+        of = nearest_samples(q, m->time_ns);
+        is_in = calloc(query_view(q)->n_processes + 1, sizeof(*is_in));
+        if (!is_in)
+                abort();
+        for (size_t i = 0; i < m->points.n; i++)
+                is_in[s->points.items[m->points.items[i]].process] = true;
+        for (uint32_t p = 0; p < query_view(q)->n_processes; p++) {
+                if (!bill_is_alive(q, p, m->time_ns))
+                        continue;
+                ret->n_alive++;
+                if (is_in[p])
+                        continue;
+                ret->n++;
+                ret->n_known += of[p] != NULL;
+                ret->anon_bytes += of[p] ? of[p]->anon_bytes : 0;
+        }
+        ret->is_material =
+                ret->n && is_material(m->resident_bytes + ret->anon_bytes, m->resident_bytes);
+        free(is_in);
+        free(of);
+}
+
+void bill_add_unlooked(const struct bill_unlooked *u, struct str *to) {
+        struct unit_text n, had;
+
+        if (!u->is_material)
+                return;
+        str_addf(to, " Not in it %s %s process%s that silt did not look at: %s had %s%s of %s own.",
+                 u->n == 1 ? "is" : "are", unit_count(&n, u->n), u->n == 1 ? "" : "es",
+                 u->n == 1 ? "it" : "they", u->n_known < u->n ? "at least " : "",
+                 unit_bytes(&had, u->anon_bytes), u->n == 1 ? "its" : "their");
+}

@@ -21,6 +21,20 @@ void bill_find_missed(const struct bill_series *s, struct query *q, uint32_t pro
 void bill_find_missed_then(const struct bill_series *s, struct query *q,
                            const struct bill_moment *m, uint64_t asked_ns, struct bill_missed *ret);
 
+/* Processes that ran at a moment of several, and that have no bill at all. */
+struct bill_unlooked {
+        uint64_t n_alive; /* all that ran then */
+        uint64_t n;       /* of these */
+        uint64_t n_known; /* of those a sample knows how much they had */
+        uint64_t anon_bytes;
+        bool is_material;
+};
+void bill_find_unlooked(const struct bill_series *s, struct query *q, const struct bill_moment *m,
+                        struct bill_unlooked *ret);
+
+/* " Not in it are 3 processes that silt did not look at: they had 450.0 MiB of their own.", or nothing. */
+void bill_add_unlooked(const struct bill_unlooked *u, struct str *to);
+
 /* " It had 191.0 MiB at most: silt did not look then.", or nothing. */
 void bill_add_missed(const struct bill_missed *m, const struct query *q, bool is_only,
                      bool is_moment, struct str *to);

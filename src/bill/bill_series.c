@@ -70,7 +70,7 @@ static uint64_t bytes_of(const struct bill_series *s, const struct bill_point *p
         return s->is_of_all ? p->pss_bytes : p->rss_bytes;
 }
 
-static bool is_alive(const struct query *q, uint32_t process, uint64_t time_ns) {
+bool bill_is_alive(const struct query *q, uint32_t process, uint64_t time_ns) {
         const struct trace_process_info *p = &query_view(q)->processes[process];
 
         return p->start.start_ns <= time_ns && query_run_end_ns(q, process) >= time_ns;
@@ -84,7 +84,7 @@ static uint64_t alive_ns(const struct bill_series *s, const struct query *q, uin
                 uint64_t at = s->points.items[i].time_ns,
                          away = at > time_ns ? at - time_ns : time_ns - at;
 
-                if (is_alive(q, s->points.items[i].process, time_ns))
+                if (bill_is_alive(q, s->points.items[i].process, time_ns))
                         return time_ns;
                 if (away < least) {
                         least = away;
@@ -108,7 +108,7 @@ void bill_find_near(const struct bill_series *s, const struct query *q, uint64_t
                         away = p->time_ns > time_ns ? p->time_ns - time_ns : time_ns - p->time_ns;
                 bool added;
 
-                if (s->is_of_all && !is_alive(q, p->process, time_ns))
+                if (s->is_of_all && !bill_is_alive(q, p->process, time_ns))
                         continue;
                 old = map_put(&nearest, p->process, i, &added);
                 if (!added) {
@@ -151,7 +151,7 @@ static uint64_t running_take(struct running *x, const struct bill_series *s, con
         for (size_t i = 0; i < x->last.n; i++) {
                 const struct bill_point *other = &s->points.items[x->last.items[i]];
 
-                if (is_alive(q, other->process, p->time_ns))
+                if (bill_is_alive(q, other->process, p->time_ns))
                         sum += bytes_of(s, other);
         }
         return sum;

@@ -22,6 +22,7 @@ struct bill_series {
 /* Points of the process; QUERY_ALL: of all. Bills that cannot be read are left out. */
 int bill_series_read(struct bill_series *s, struct query *q, uint32_t process, struct err *reterr);
 void bill_series_done(struct bill_series *s);
+bool bill_is_alive(const struct query *q, uint32_t process, uint64_t time_ns);
 
 /* One moment: of each process that was alive then the bill nearest to it. */
 struct bill_moment {

@@ -77,6 +77,33 @@ static void test_missed(void **state) {
         free(text);
 }
 
+/* Of many processes silt may have looked at some: the sum is of these, and says so. */
+static void test_unlooked(void **state) {
+        char *text;
+
+        (void)state;
+        bill_trace_write_workers(path, 3, 50 << 20);
+        text = printed("6s", false);
+        has(text,
+            "Not in it are 3 processes that silt did not look at: they had 150.0 MiB of their own.");
+        has(text, "1 of the 4 processes that ran then, the others without a look, pages");
+        free(text);
+        text = printed("6s", true);
+        has(text,
+            "\"unlooked\":{\"processes\":3,\"known_processes\":3,\"anonymous_bytes\":157286400}");
+        free(text);
+        text = printed("3s", false); /* before they were forked */
+        assert_null(strstr(text, "look at:"));
+        assert_null(strstr(text, "without a look"));
+        free(text);
+        bill_trace_write_workers(path, 1, 1 << 20);
+        text = printed("6s", false); /* too little for the first sentence */
+        assert_null(strstr(text, "look at:"));
+        has(text, "1 of the 2 processes that ran then, the others without a look, pages");
+        free(text);
+        bill_trace_write(path);
+}
+
 /* In a report: of the looks the one with most, which is not all that was ever resident. */
 static void test_summary(void **state) {
         struct query *q;
@@ -217,7 +244,7 @@ int main(void) {
                 cmocka_unit_test(test_highest),    cmocka_unit_test(test_summary),
                 cmocka_unit_test(test_fragmented), cmocka_unit_test(test_json_adds_up),
                 cmocka_unit_test(test_pictures),   cmocka_unit_test(test_unknown_blocks),
-                cmocka_unit_test(test_missed),
+                cmocka_unit_test(test_missed),     cmocka_unit_test(test_unlooked),
         };
 
         setenv("COLUMNS", "120", 1);

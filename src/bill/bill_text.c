@@ -281,7 +281,7 @@ static void print_cgroup(const struct style *s, const struct bill *b) {
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 static void add_whose(const struct bill_view *v, struct str *to) {
-        struct unit_text t;
+        struct unit_text t, all;
 
         if (!v->q) {
                 str_addf(to, "Process %u", v->o->pid);
@@ -292,7 +292,13 @@ static void add_whose(const struct bill_view *v, struct str *to) {
                 str_add(to, ", now.");
                 return;
         }
-        if (v->bill.processes.n > 1) {
+        if (v->unlooked.n) {
+                str_addf(to, "%s of the %s processes that ran then, the others without a look",
+                         unit_count(&t, v->bill.processes.n),
+                         unit_count(&all, v->unlooked.n_alive));
+                if (v->bill.is_shared_once)
+                        str_add(to, ", pages that they share counted once");
+        } else if (v->bill.processes.n > 1) {
                 str_addf(to, "%s processes, pages that they share counted once",
                          unit_count(&t, v->bill.processes.n));
         } else {

@@ -58,6 +58,7 @@ static int gather_end(struct bill_view *v, struct err *reterr) {
 static void see_missed(struct bill_view *v) {
         const struct query_scope *scope = &v->o->view.resolved->scope;
 
+        bill_find_unlooked(&v->series, v->q, &v->moment, &v->unlooked);
         if (v->is_asked)
                 bill_find_missed_then(&v->series, v->q, &v->moment, scope->to_ns, &v->missed);
         else
@@ -111,6 +112,7 @@ void bill_view_add_sentence(const struct bill_view *v, bool utf8, struct str *to
                 v->bill.processes.n == 1 && v->bill.processes.items[0].process == v->missed.process;
 
         bill_add_sentence(&v->bill, &v->keys.frames, v->o, utf8, to);
+        bill_add_unlooked(&v->unlooked, to);
         bill_add_missed(&v->missed, v->q, is_only, v->is_asked, to);
 }
 

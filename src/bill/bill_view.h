@@ -22,7 +22,8 @@ struct bill_view {
         struct fragmentation fragmentation; /* of the process that keeps most */
         uint32_t fragmented_process;
         struct bill_missed missed; /* more was resident, and nobody looked */
-        bool has_end;              /* another moment than that of the bill */
+        struct bill_unlooked unlooked;
+        bool has_end; /* another moment than that of the bill */
         struct bill_moment end_moment;
         struct bill end;
         struct bill_history history; /* empty: nobody asked for it */

@@ -139,3 +139,28 @@ void bill_trace_write(const char *path) {
         }
         fabric_end(f);
 }
+
+void bill_trace_write_workers(const char *path, unsigned n_workers, uint64_t worker_bytes) {
+        const struct fabric_options o = {.seed = 1,
+                                         .slice_events = 100,
+                                         .max_processes = 1 + n_workers,
+                                         .slice_us = 1000000};
+        struct fabric *f = fabric_new(path, &o);
+        struct paths p;
+
+        fabric_thread(f, 0, "main");
+        p = add_paths(f);
+        for (unsigned i = 0; i < 8; i++) {
+                fabric_alloc(f, 0, 0, p.log_line, 512);
+                fabric_wait(f, 1000000);
+                for (unsigned k = 0; i == 3 && k < n_workers; k++)
+                        fabric_fork(f, 0);
+                for (unsigned k = 1; i > 3 && k <= n_workers; k++)
+                        trace_put_sample(fabric_writer(f),
+                                         &(struct trace_sample){.process = k,
+                                                                .time_ns = fabric_now_ns(f),
+                                                                .anon_bytes = worker_bytes});
+                put_bill(f, &p, 16384);
+        }
+        fabric_end(f);
+}

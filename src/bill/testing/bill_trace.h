@@ -14,3 +14,6 @@ enum {
 };
 
 void bill_trace_write(const char *path);
+
+/* Of a process with bills and of n_workers that it forked at 4 s, which have worker_bytes each and no bill. */
+void bill_trace_write_workers(const char *path, unsigned n_workers, uint64_t worker_bytes);
