@@ -71,6 +71,8 @@ struct finding {
         bool is_open; /* no alarm, and nothing to be calm about either */
         bool is_brief; /* growing, leak: the run is too short to tell a leak from what a program builds */
         bool is_too_short; /* growing: and the text says so */
+        uint64_t
+                lost_bytes; /* then: nothing points to so many any more, which settles it; 0: nobody knows */
         bool is_certain; /* leak: nothing pointed to the blocks, so that it matters however small it is */
         enum finding_severity severity;
         struct finding_number numbers[FINDING_MAX_NUMBERS];
@@ -110,6 +112,9 @@ struct findings {
 
 typedef void (*finding_fn)(void *ctx, const struct finding *x); /* x is valid during the call */
 
+/* Bytes of a call path's blocks to which no pointer led any more, by the newest reference graph; 0 where no graph says so. */
+typedef uint64_t (*finding_lost_fn)(void *ctx, uint32_t stack);
+
 struct finding_source {
         struct query *q;
         struct names *names;
@@ -119,6 +124,9 @@ struct finding_source {
         const struct request
                 *request; /* process, window and filter of the answer; NULL: none of them */
         bool is_windowed;
+        finding_lost_fn
+                lost; /* called where it would settle what time does not; NULL: there is no graph */
+        void *lost_ctx;
         /* Where the time of the same process and window went; NULL: nothing is told about it */
         const struct time_parts *cpu, *blocked;
         /* Called with each finding when it is found; NULL: nobody waits. The last may come much later: only then is it known which matter

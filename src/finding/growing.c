@@ -402,6 +402,16 @@ static double most_bytes(struct growing *g, uint32_t place, const struct growth 
         return bytes;
 }
 
+static double lost_of(const struct growing *g, uint32_t place, bool only_self) {
+        double bytes = 0;
+
+        for (size_t i = 0; i < g->n_rows; i++)
+                if (only_self ? g->p.of_row[g->rows[i]] == place
+                              : places_has(&g->p, place, g->rows[i]))
+                        bytes += row_lost_bytes(g->f, g->rows[i]);
+        return bytes;
+}
+
 static void tell(struct growing *g, uint32_t place, const struct growth *x, bool only_self) {
         struct facts *f = g->f;
         const struct place *p = &g->p.items.items[place];
@@ -417,8 +427,15 @@ static void tell(struct growing *g, uint32_t place, const struct growth *x, bool
         y = found(f, "growing", most_bytes(g, place, x, only_self), row, QUERY_GROWTH);
         y->function = place_name(f, &frame, is_task);
         y->is_too_short = !x->is_released && is_too_short(f, x->now_bytes, x->now_blocks);
+        if (y->is_too_short) {
+                double lost = lost_of(g, place, only_self);
+
+                y->lost_bytes =
+                        is_lost(lost, x->now_bytes, (uint64_t)x->n_frees) ? unit_nearest(lost) : 0;
+        }
         y->is_brief =
-                y->is_too_short || x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S);
+                !y->lost_bytes &&
+                (y->is_too_short || x->end_s < (x->is_released ? GROW_TAKEN_BACK_S : GROW_BRIEF_S));
         y->text = say(f, "%s%s: %s%s, %s%s.", place_name(f, &frame, is_task),
                       is_spawn ? " spawns tasks that accumulate" : "", unit_bytes(&now, y->bytes),
                       say_pace(f, x, y->is_too_short), say_each(g, row, x, is_spawn, &sizes),

@@ -527,6 +527,15 @@ static void found_pace(struct left *l, struct finding *x, double bytes, double b
         found_number(x, "is_uneven", 1);
 }
 
+static double pointless_bytes(const struct left *l, size_t asker) {
+        double bytes = 0;
+
+        for (uint32_t row = 0; row < l->f->n_rows; row++)
+                if (l->askers->of_row[row] == asker)
+                        bytes += row_lost_bytes(l->f, row);
+        return bytes;
+}
+
 static void tell_leak(struct left *l, size_t asker) {
         const struct asker *a = &l->askers->items[asker];
         struct facts *f = l->f;
@@ -539,8 +548,11 @@ static void tell_leak(struct left *l, size_t asker) {
         is_short = fills(l, a) && is_too_short(f, end_bytes(a), (double)n_left);
         n_blocks = unit_nearest(lost_of(l, a).blocks);
         x = found(f, is_short ? "growing" : "leak", lost_bytes(l, a), a->row, QUERY_END);
-        x->is_brief = is_short || (a->figures.n_frees == 0 && is_brief(l, LEAK_BRIEF_S));
         x->is_too_short = is_short;
+        if (is_short && is_lost(pointless_bytes(l, asker), end_bytes(a), a->figures.n_frees))
+                x->lost_bytes = unit_nearest(pointless_bytes(l, asker));
+        x->is_brief = !x->lost_bytes &&
+                      (is_short || (a->figures.n_frees == 0 && is_brief(l, LEAK_BRIEF_S)));
 
         x->function = place_name(f, &frame, is_task);
         x->text = say_left(l, a, x, n_blocks);

@@ -205,6 +205,12 @@ static void tell_doubt(struct facts *f, struct finding *x) {
 
         if (!x->is_too_short)
                 return;
+        if (x->lost_bytes) {
+                x->text = say(f, "%s Nothing points to %s of it any more.", x->text,
+                              unit_bytes(&t, x->lost_bytes));
+                found_number(x, "lost_bytes", (double)x->lost_bytes);
+                return;
+        }
         x->text = say(f, "%s %s are too short to tell a leak from a cache that fills.", x->text,
                       unit_duration(&t, unit_nearest(f->at_s[f->n_columns - 1] * 1e9)));
         found_number(x, "is_too_short", 1);

@@ -65,6 +65,10 @@ bool is_sure(const struct facts *f, double bytes, double var);
 bool is_tidy(const struct facts *f, double bytes, double blocks);
 /* Whether what is left, of so many bytes and blocks, may as well be a cache that fills: in a short run, of a program that leaves what it has. */
 bool is_too_short(const struct facts *f, double bytes, double blocks);
+double row_lost_bytes(const struct facts *f, uint32_t row);
+/* Whether the reference graph settles what the time does not: nothing points to nearly all of it. Not if such blocks were freed: then somebody may have a
+ * pointer that no graph shows. */
+bool is_lost(double lost_bytes, double bytes, uint64_t n_frees);
 
 /* Of a run of a moment: so little that nobody can tell what it is, and nobody misses it. It is still counted as left at the end. */
 bool is_trifle(const struct facts *f, double bytes, double run_s);

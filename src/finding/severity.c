@@ -13,6 +13,7 @@
 #define TRIFLE_SHARE 0.01          /* and less of the peak */
 #define TIDY_SHARE 0.25            /* of all else at the peak: what is left at most */
 #define ELSE_SHARE 0.01            /* of it: less is nothing else */
+#define LOST_SHARE 0.9             /* of what grew: nothing points to it */
 #define ELSE_BLOCKS 20             /* and fewer are */
 #define TELLING_S 10.0             /* in a shorter run a leak and a cache that fills are alike */
 #define PROBLEM_BYTES_PER_DAY 10e6 /* at this pace */
@@ -67,6 +68,16 @@ bool is_too_short(const struct facts *f, double bytes, double blocks) {
 
         return !f->totals->lacks_time && f->at_s[f->n_columns - 1] < TELLING_S &&
                (!has_else || !is_tidy(f, bytes, blocks));
+}
+
+double row_lost_bytes(const struct facts *f, uint32_t row) {
+        const struct finding_source *s = f->source;
+
+        return s->lost ? (double)s->lost(s->lost_ctx, f->rows[row].stack) : 0;
+}
+
+bool is_lost(double lost_bytes, double bytes, uint64_t n_frees) {
+        return n_frees == 0 && bytes > 0 && lost_bytes >= LOST_SHARE * bytes;
 }
 
 /* What may be lost. */

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "finding/joined.h"
+#include "keep/lost_sites.h"
 #include "query/spent_time.h"
 #include "query/trace_origin.h"
 #include "show/opened.h"
@@ -177,6 +178,7 @@ static int find_in(struct report *r, const struct query_answer *a, const struct 
         struct request base = base_request(r, process);
         bool is_sum = a == r->all; /* of what it has, most is told of single processes */
         bool with_time = r->has_time && (is_sum || !r->all); /* once, of all of them */
+        struct lost_sites lost = {.q = r->q, .process = a->scope.process};
         int x;
 
         r->looked_into = a->scope.process;
@@ -191,9 +193,12 @@ static int find_in(struct report *r, const struct query_answer *a, const struct 
                                                  percent(whole->n_complete_stacks, whole->n_allocs),
                                          .request = &base,
                                          .is_windowed = report_is_windowed(r),
+                                         .lost = report_is_windowed(r) ? NULL : lost_sites_bytes,
+                                         .lost_ctx = &lost,
                                          .cpu = with_time ? &r->cpu : NULL,
                                          .blocked = with_time ? &r->blocked : NULL},
                 ret, reterr);
+        lost_sites_done(&lost);
         request_done(&base);
         return x;
 }

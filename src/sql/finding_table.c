@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "finding/joined.h"
 #include "finding/time_parts.h"
+#include "keep/lost_sites.h"
 #include "query/spent_time.h"
 #include "show/opened.h"
 #include "show/process_holders.h"
@@ -50,6 +51,7 @@ static int find_in(struct sql_space *s, const struct query_answer *a, const char
         struct request shown = {.process = (char *)process, .min_share_pct = -1};
         struct request base = request_copy(&shown);
         const struct query_totals *t = &a->totals;
+        struct lost_sites lost = {.q = s->trace.q, .process = a->scope.process};
         struct time_parts cpu = {0}, blocked = {0};
         /* of several processes once, of all of them */
         bool with_time = query_has_ticks(s->trace.q) && (!process || s->process != QUERY_ALL);
@@ -67,10 +69,13 @@ static int find_in(struct sql_space *s, const struct query_answer *a, const char
                                                               (double)t->n_allocs
                                                     : 100,
                                 .request = &base,
+                                .lost = lost_sites_bytes,
+                                .lost_ctx = &lost,
                                 .cpu = with_time ? &cpu : NULL,
                                 .blocked = with_time ? &blocked : NULL},
                         ret, reterr);
 
+        lost_sites_done(&lost);
         time_parts_done(&cpu);
         time_parts_done(&blocked);
         request_done(&base);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`silt leaks`: classes by call path, suppressions, and what is refused. What is lost by which shape: leak_shapes.py."""
 
+import json
 import os
 import re
 import shutil
@@ -346,3 +347,40 @@ def test_narrow_terminals(t):
             assert r.code == 0, r.errors
             wide = [line for line in r.text.splitlines() if len(line) > width]
             assert not wide, (width, command, wide)
+
+
+SHORT = """
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+static char **cache;
+extern "C" __attribute__((noinline)) char *load(void) { char *p = (char *)malloc(4096); memset(p, 1, 4096); return p; }
+int main(int n, char **) {
+        cache = (char **)calloc(20000, sizeof(char *));
+        for (int i = 0; i < 12000; i++) {
+                char *p = load();
+                if (n > 1) cache[i] = p;
+                if (i % 40 == 0) usleep(2000);
+        }
+        return cache[1] == (char *)1;
+}
+"""
+
+
+def test_what_a_short_run_cannot_tell(t):
+    """A leak and a cache that fills look the same for some seconds; nothing points to what leaked."""
+    source, program, trace = t.path("short.cc"), t.path("short"), t.path("short.silt")
+    with open(source, "w") as f:
+        f.write(SHORT)
+    subprocess.run(["g++", "-g", "-O1", "-fno-builtin", "-o", program, source], check=True)
+    told = {}
+    for name, argv, options in (("leak", [program], ["--leaks"]), ("cache", [program, "kept"], ["--leaks"]), ("unknown", [program], [])):
+        assert t.silt.record(trace, argv, ["-f", *options]).code == 0
+        told[name] = next(f for f in t.silt.report(trace)[0]["findings"] if f["kind"] in ("growing", "leak") and f["function"] == "load")
+        rows = t.silt.command("sql", trace, "--json", "SELECT text FROM findings").text
+        assert json.dumps(told[name]["text"])[1:-1] in rows, (told[name], rows)
+    leak, cache, unknown = told["leak"], told["cache"], told["unknown"]
+    assert leak["severity"] == "problem" and leak["text"].endswith("Nothing points to 46.9 MiB of it any more."), leak
+    assert leak["evidence"]["lost_bytes"] == 12000 * 4096, leak
+    for f in (cache, unknown):
+        assert f["severity"] == "worth-knowing" and "too short to tell a leak from a cache that fills" in f["text"], f
