@@ -5,12 +5,17 @@
 
 #include "base/units.h"
 #include "bill/heap_write.h"
+#include "query/spent_time.h"
 #include "show/opened.h"
 
-static int refuse(struct err *reterr) {
-        return err_set(
-                reterr, -ENOENT,
-                "the trace does not know the pages of the heap: record with this silt, for some seconds");
+static int refuse(struct query *q, struct err *reterr) {
+        const char *mend = "record with this silt, for some seconds";
+
+        if (query_is_imported(q))
+                mend = "another tool made it: record with 'silt run'";
+        else if (query_view(q)->meta.flags & TRACE_IS_SAMPLED)
+                mend = "the recording is of samples: record without --sample";
+        return err_set(reterr, -ENOENT, "the trace does not know the pages of the heap: %s", mend);
 }
 
 /* The process whose memory was largest, where several are asked about: addresses of two mean different things. */
@@ -69,7 +74,7 @@ static int read_cells(struct heap_cells *h, struct query *q, struct bill_keys *k
         int r = bill_series_read(&s, q, o->view.resolved->scope.process, reterr);
 
         if (r >= 0 && !s.points.n)
-                r = refuse(reterr);
+                r = refuse(q, reterr);
         for (size_t i = 0; r >= 0 && i < s.points.n; i++)
                 if (s.points.items[i].process == choose_process(&s))
                         vec_push(&points, i);
@@ -85,14 +90,21 @@ static int read_cells(struct heap_cells *h, struct query *q, struct bill_keys *k
         return r;
 }
 
+static bool has_cells(const struct heap_cells *h, bool is_film) {
+        for (size_t i = 0; i < h->frames.n; i++)
+                if ((i == 0 || is_film) && h->frames.items[i].cells.n)
+                        return true;
+        return false;
+}
+
 static int draw(FILE *out, struct query *q, struct bill_keys *keys, const struct heap_options *o,
                 struct heap_result *ret, struct err *reterr) {
         struct heap_cells h = {0};
         struct str title = {0}, subtitle = {0}, svg = {0};
         int r = read_cells(&h, q, keys, o, reterr);
 
-        if (r >= 0 && !h.frames.items[0].cells.n && !o->is_film)
-                r = refuse(reterr);
+        if (r >= 0 && !has_cells(&h, o->is_film))
+                r = refuse(q, reterr);
         if (r >= 0) {
                 *ret = (struct heap_result){h.frames.n, h.frames.items[0].cells.n};
                 add_title(q, &h, &title);

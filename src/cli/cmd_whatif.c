@@ -2,6 +2,7 @@
 /* silt whatif: reads the command line, leaves the rest to replay/, and puts the picture where it belongs. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macros.h"
 #include "base/units.h"
@@ -69,12 +70,21 @@ static bool take_word(struct whatif_words *w, int id, struct cli_parser *p) {
         return true;
 }
 
+static bool is_svg(const char *name) {
+        size_t n = strlen(name);
+
+        return strcmp(name, "-") == 0 || (n >= 4 && strcmp(name + n - 4, ".svg") == 0);
+}
+
 static bool check_words(const struct whatif_words *w, struct cli_parser *p) {
         if (!w->options.view.path)
                 cli_parser_error(p, "no trace given: write 'silt whatif FILE'");
         else if (w->options.only_estimates && (w->allocators || w->settings.n || w->output))
                 cli_parser_error(
                         p, "--estimate replays nothing: leave out --allocator, --set and --output");
+        else if (w->output && !is_svg(w->output))
+                cli_parser_error(p, "--output: '%s' does not end in .svg: use a name that does",
+                                 w->output);
         else
                 return true;
         return false;

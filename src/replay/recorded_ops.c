@@ -22,11 +22,11 @@ static int check_events(struct query *q, struct err *reterr) {
         if (v->meta.flags & TRACE_IS_SAMPLED)
                 return err_set(
                         reterr, -ENODATA,
-                        "nothing to replay: the recording is of samples: record without --sample, or use --estimate");
+                        "nothing to replay: the recording is of samples: record without --sample");
         if (v->detail_from_ns)
                 return err_set(
                         reterr, -ENODATA,
-                        "nothing to replay: single allocations before %s were dropped to keep the file small: record with a larger --max-size, or use --estimate",
+                        "nothing to replay: single allocations before %s were dropped to keep the file small: record with a larger --max-size",
                         unit_duration(&t, v->detail_from_ns));
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replay/site_estimates.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,6 +337,7 @@ int site_estimates_make(struct site_estimates *e, struct query *q, const struct 
                 return r;
         choose(e, names, a, n_top, &rows);
         e->peak_bytes = a->totals.peak_bytes;
+        e->peak_error = e->is_sampled ? sqrt(a->totals.var[QUERY_PEAK]) : 0;
         e->peak_ns = a->totals.peak_ns;
         if (has_events)
                 r = estimate_by_events(e, q, &rows, &scope, reterr);

@@ -29,7 +29,8 @@ struct site_estimates {
         size_t n;
         uint64_t peak_bytes, peak_ns; /* as recorded */
         bool is_exact; /* false: gone_peak_bytes are at least so much, brief and pools are not known */
-        bool is_sampled; /* and all are estimates */
+        bool is_sampled;   /* and all are estimates: */
+        double peak_error; /* standard error of peak_bytes */
         bool knows_moves;
 };
 

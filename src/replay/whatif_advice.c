@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What to do, in one sentence; and what it rests on. */
+#include <ctype.h>
 #include <math.h>
 
 #include "query/spent_time.h"
 #include "replay/whatif_rows.h"
+#include "show/estimate.h"
 
 /* What is worth a change: of the figure itself, of the peak, and at all. */
 #define WORTH 0.05
@@ -103,7 +105,10 @@ static void add_keep(const struct whatif *w, struct str *to) {
                 most = fmax(most, whatif_less(row->peak_bytes, ref->peak_bytes));
                 most = fmax(most, whatif_less(row->end_bytes, ref->end_bytes));
         }
-        if (n < 2)
+        if (n < 2 && w->rows.n > 1)
+                str_addf(to, "No other allocator could be replayed: nothing to compare %s with",
+                         name);
+        else if (n < 2)
                 str_addf(to, "Nothing to compare %s with", name);
         else if (!w->is_recorded)
                 str_addf(to, "None saves enough to matter against %s", name);
@@ -115,31 +120,60 @@ static void add_keep(const struct whatif *w, struct str *to) {
                  unit_bytes(&peak, ref->peak_bytes), unit_bytes(&live, w->ops.peak_live_bytes));
 }
 
-/* Without a replay: the code whose blocks make the most of the peak. */
-static void add_estimate(const struct whatif *w, struct str *to) {
-        const struct site_estimates *e = &w->estimates;
-        struct frame_stack frames = {0};
-        struct unit_text saved, peak;
-        double share;
+void whatif_add_peak(const struct site_estimates *e, bool utf8, struct str *to) {
+        struct unit_text t;
 
-        if (!e->n) {
-                str_add(to, "Nothing was live, so nothing can be saved.");
-                return;
-        }
-        share = whatif_less(e->rows[0].gone_peak_bytes, e->peak_bytes) * 100;
-        str_addf(to, "Without the blocks of ");
-        frame_stack_fill(&frames, &w->names, e->rows[0].stack, false);
+        str_addf(to, "%s%s", e->peak_error > 0 ? "about " : "", unit_weight(&t, e->peak_bytes));
+        estimate_add_error(to, e->peak_error, (double)e->peak_bytes, utf8);
+}
+
+static void add_first_function(const struct whatif *w, struct str *to) {
+        struct frame_stack frames = {0};
+
+        frame_stack_fill(&frames, &w->names, w->estimates.rows[0].stack, false);
         if (frames.shown.n)
                 frame_add_function(to, &w->names,
                                    &frames.frames.items[frames.shown.items[0].frame_idx],
                                    frames.shown.items[0].is_task, false, true);
         else
                 str_add(to, "code without a name");
-        str_addf(to, " the peak would be %s%.0f %% lower: %s%s instead of %s.",
-                 e->is_exact ? "" : "at most ", share, e->is_exact ? "" : "at least ",
-                 unit_weight(&saved, e->rows[0].gone_peak_bytes),
-                 unit_weight(&peak, e->peak_bytes));
         frame_stack_done(&frames);
+}
+
+/* Without a replay: the code whose blocks make the most of the peak. */
+static void add_estimate(const struct whatif *w, bool utf8, struct str *to) {
+        const struct site_estimates *e = &w->estimates;
+        struct unit_text saved;
+        double share;
+
+        if (!e->n) {
+                str_add(to, "Nothing was live, so nothing can be saved.");
+                return;
+        }
+        if (!e->is_exact && !e->rows[0].gone_peak_bytes) {
+                str_add(to, "All of the peak of ");
+                whatif_add_peak(e, utf8, to);
+                str_add(to, " was allocated by ");
+                add_first_function(w, to);
+                str_add(to, ".");
+                return;
+        }
+        share = whatif_less(e->rows[0].gone_peak_bytes, e->peak_bytes) * 100;
+        str_add(to, "Without the blocks of ");
+        add_first_function(w, to);
+        str_addf(to, " the peak would be %s%.*f %% lower: %s%s instead of ",
+                 e->is_exact ? "" : "at most ", share > 99 && share < 100,
+                 share < 100 ? fmin(share, 99.9) : share, e->is_exact ? "" : "at least ",
+                 unit_weight(&saved, e->rows[0].gone_peak_bytes));
+        whatif_add_peak(e, utf8, to);
+        str_add(to, ".");
+}
+
+/* "Nothing to replay: the recording is of samples: record without --sample. " */
+static void add_refusal(const struct whatif *w, struct str *to) {
+        if (!w->no_replay[0])
+                return;
+        str_addf(to, "%c%s. ", toupper((unsigned char)w->no_replay[0]), w->no_replay + 1);
 }
 
 /* What the comparison rests on, where it is not with what the program had. */
@@ -179,9 +213,10 @@ static void add_comparison(const struct whatif *w, struct str *to) {
                 add_keep(w, to);
 }
 
-void whatif_add_advice(const struct whatif *w, struct str *to) {
+void whatif_add_advice(const struct whatif *w, bool utf8, struct str *to) {
         if (!w->has_replay) {
-                add_estimate(w, to);
+                add_refusal(w, to);
+                add_estimate(w, utf8, to);
         } else if (w->reference == SIZE_MAX) {
                 str_add(to,
                         "The replay under the recorded allocator failed, so there is nothing to compare with.");

@@ -163,7 +163,7 @@ void whatif_print_json(FILE *out, const struct whatif *w) {
         struct str advice = {0};
         struct json j;
 
-        whatif_add_advice(w, &advice);
+        whatif_add_advice(w, true, &advice);
         json_init(&j, out);
         json_object(&j);
         json_put_string(&j, "schema", "silt.whatif/1");

@@ -57,7 +57,9 @@ uint64_t whatif_program_bytes(const struct whatif *w, const struct whatif_row *r
 uint64_t whatif_column_bytes(const struct whatif *w, const struct whatif_row *row, size_t column);
 
 /* The one sentence. */
-void whatif_add_advice(const struct whatif *w, struct str *to);
+void whatif_add_advice(const struct whatif *w, bool utf8, struct str *to);
+/* "about 12.6 MiB ±22 %"; what is exact has neither. */
+void whatif_add_peak(const struct site_estimates *e, bool utf8, struct str *to);
 /* What a reader must know of how far it can be trusted, a sentence each. */
 void whatif_add_doubts(const struct whatif *w, struct str *to);
 

@@ -137,7 +137,7 @@ void whatif_draw(FILE *out, const struct whatif *w) {
         const struct whatif_row *with_live = NULL;
         struct str advice = {0};
 
-        whatif_add_advice(w, &advice);
+        whatif_add_advice(w, true, &advice);
         fprintf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n" WHATIF_MARK
                 "\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",

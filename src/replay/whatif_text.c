@@ -160,15 +160,14 @@ static void print_estimate(const struct style *s, const struct whatif *w,
 
 static void print_estimates(const struct style *s, const struct whatif *w) {
         const struct site_estimates *e = &w->estimates;
-        struct unit_text t;
         struct str title = {0};
 
         if (!e->n)
                 return;
-        str_addf(
-                &title,
-                "Without a replay: what the peak of %s live would lose%s if the blocks of this code were",
-                unit_weight(&t, e->peak_bytes), e->is_exact ? "" : " at most");
+        str_add(&title, "Without a replay: what the peak of ");
+        whatif_add_peak(e, s->utf8, &title);
+        str_addf(&title, " live would lose%s if the blocks of this code were",
+                 e->is_exact ? "" : " at most");
         fprintf(s->out, "\n%s", s->bold);
         style_wrap(s, str_text(&title), 0);
         fputs(s->plain, s->out);
@@ -184,12 +183,10 @@ void whatif_print_text(FILE *out, const struct whatif *w) {
         struct style s;
 
         style_init(&s, out);
-        whatif_add_advice(w, &advice);
+        whatif_add_advice(w, s.utf8, &advice);
         fputs(s.bold, out);
         style_wrap(&s, str_text(&advice), 0);
         fputs(s.plain, out);
-        if (w->no_replay[0])
-                style_wrap(&s, w->no_replay, 0);
         if (w->has_replay) {
                 print_what(&s, w);
                 print_table(&s, w);
