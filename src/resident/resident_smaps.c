@@ -467,14 +467,18 @@ static void find_like_stacks(mapped_list *list, const struct smaps_context *c,
 
 /* ---- arenas ------------------------------------------------------------------------------------ */
 
+#define NARROW_BYTES (1ull << 40)
+
 /* All of glibc's but the first: memory from a multiple of 64 MiB on, and behind it, to the next multiple, what is reserved without rights. They lie where the kernel
  * puts what may lie anywhere: heaps of other languages have that shape at low addresses that they choose themselves. */
 static void find_arenas(const mapped_list *list, struct resident *r) {
-        uint64_t highest = 0;
+        uint64_t highest = 0, lowest;
 
         for (size_t i = 0; i < list->n; i++)
                 if (list->items[i].a.begin < INT64_MAX)
                         highest = list->items[i].a.begin;
+        /* with 39 bits of addresses (aarch64) Go's heap is at their half */
+        lowest = highest < NARROW_BYTES ? highest / 4 * 3 : highest / 3;
         for (size_t i = 1; i < list->n; i++) {
                 const struct mapped *used = &list->items[i - 1], *rest = &list->items[i];
                 uint64_t end = used->a.begin + used->a.size_bytes;
@@ -483,7 +487,7 @@ static void find_arenas(const mapped_list *list, struct resident *r) {
 
                 if (used->is_file || strcmp(used->perms, "rw-p") != 0 || !rest->is_guard ||
                     rest->is_file || rest->a.begin != end || end == to ||
-                    end + rest->a.size_bytes < to || used->a.begin < highest / 3)
+                    end + rest->a.size_bytes < to || used->a.begin < lowest)
                         continue;
                 for (; from < to && r->arenas.n < MAX_ARENAS; from += ARENA_BYTES)
                         vec_push(&r->arenas, from);

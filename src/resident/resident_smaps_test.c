@@ -123,6 +123,23 @@ static void test_stacks(void **state) {
 }
 
 /* By what is reserved behind them; nothing else that only begins where one could. */
+/* With 39 bits of addresses what Go chooses, 0x4000000000, is not low. */
+static void test_arenas_narrow(void **state) {
+        static const char text[] = ANON("4000000000", "4000400000") /* Go's */
+                GUARD("4000400000", "4004000000")                   /**/
+                ANON("7f84000000", "7f84200000")                    /* glibc's */
+                GUARD("7f84200000", "7f88000000")                   /**/
+                ANON("7fc0000000", "7fc0100000");
+        struct smaps_context c = {.pagemap_fd = -1};
+        struct resident r = parse(text, &c);
+
+        (void)state;
+        assert_int_equal(r.arenas.n, 1);
+        assert_int_equal(r.arenas.items[0], 0x7f84000000);
+        resident_done(&r);
+        smaps_context_done(&c);
+}
+
 static void test_arenas(void **state) {
         static const char text[] = ANON("c000000000", "c000400000")  /* Go's heap has the shape */
                 GUARD("c000400000", "c004000000")                    /**/
@@ -259,10 +276,10 @@ static void test_cap(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kinds),      cmocka_unit_test(test_stacks),
-                cmocka_unit_test(test_arenas),     cmocka_unit_test(test_given_stacks),
-                cmocka_unit_test(test_told_twice), cmocka_unit_test(test_hostile),
-                cmocka_unit_test(test_cap),
+                cmocka_unit_test(test_kinds),        cmocka_unit_test(test_stacks),
+                cmocka_unit_test(test_arenas),       cmocka_unit_test(test_arenas_narrow),
+                cmocka_unit_test(test_given_stacks), cmocka_unit_test(test_told_twice),
+                cmocka_unit_test(test_hostile),      cmocka_unit_test(test_cap),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
