@@ -5,6 +5,7 @@
 
 #include "bill/bill_words.h"
 #include "query/spent_time.h"
+#include "show/view.h"
 
 static void see_fragmentation(struct bill_view *v, const struct resident *r) {
         struct fragmentation_keys keys = {bill_key_of_stack, &v->keys};
@@ -111,6 +112,8 @@ void bill_view_add_sentence(const struct bill_view *v, bool utf8, struct str *to
         bool is_only =
                 v->bill.processes.n == 1 && v->bill.processes.items[0].process == v->missed.process;
 
+        if (v->q)
+                view_add_missing_end(query_view(v->q), v->o->view.path, to);
         bill_add_sentence(&v->bill, &v->keys.frames, v->o, utf8, to);
         bill_add_unlooked(&v->unlooked, to);
         bill_add_missed(&v->missed, v->q, is_only, v->is_asked, to);

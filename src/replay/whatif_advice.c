@@ -6,6 +6,7 @@
 #include "query/spent_time.h"
 #include "replay/whatif_rows.h"
 #include "show/estimate.h"
+#include "show/view.h"
 
 /* What is worth a change: of the figure itself, of the peak, and at all. */
 #define WORTH 0.05
@@ -202,7 +203,13 @@ static void add_far(const struct whatif *w, struct str *to) {
 
 static void add_comparison(const struct whatif *w, struct str *to) {
         size_t best = find_best(w);
+        struct unit_text lost;
 
+        view_add_missing_end(query_view(w->q), w->options->view.path, to);
+        if (w->estimates.n_lost)
+                str_addf(to, "%s event%s could not be recorded, and the replay lacks %s. ",
+                         unit_count(&lost, w->estimates.n_lost), unit_s(w->estimates.n_lost),
+                         w->estimates.n_lost == 1 ? "it" : "them");
         if (!w->is_recorded)
                 add_unrecorded(w, to);
         if (w->far_bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/view.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "query/spent_time.h"
@@ -8,6 +9,7 @@
 #include "query/trace_times.h"
 #include "show/estimate.h"
 #include "show/process_holders.h"
+#include "trace/being_written.h"
 
 int show_resolve(struct show_options *o, struct query *q, enum request_whom whom,
                  struct request_resolved *ret, struct err *reterr) {
@@ -104,6 +106,16 @@ void view_add_unfinished(const struct trace_view *v, bool is_being_written, stru
                         to,
                         "the end of the recording is missing: the trace was cut off, or its recorder died, and what came after %s is unknown",
                         unit_duration(&t, v->end_ns));
+}
+
+void view_add_missing_end(const struct trace_view *v, const char *path, struct str *to) {
+        size_t begin = to->n;
+
+        if (v->finished || (path && trace_is_being_written(path)))
+                return;
+        view_add_unfinished(v, false, to);
+        to->bytes[begin] = (char)toupper((unsigned char)to->bytes[begin]);
+        str_add(to, ". ");
 }
 
 void view_add_lost(uint64_t n_lost, uint64_t n_unknown_frees, struct str *to) {

@@ -40,6 +40,8 @@ void view_add_state(const struct view *v, struct str *to);
 void view_add_whole(const struct view *v, const struct query_totals *t, struct str *to);
 /* "Detail before 3.0 s was dropped (--max-size)", or that there never were events. */
 /* Why a trace without an end has none. */
+/* As a sentence, with a blank behind it; nothing of a trace that is whole, or that grows while it is read. path: of the trace; NULL ok. */
+void view_add_missing_end(const struct trace_view *v, const char *path, struct str *to);
 void view_add_unfinished(const struct trace_view *v, bool is_being_written, struct str *to);
 /* Events that could not be recorded, and what that does to others, without a full stop. */
 void view_add_lost(uint64_t n_lost, uint64_t n_unknown_frees, struct str *to);

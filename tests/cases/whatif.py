@@ -287,6 +287,10 @@ def test_what_cannot_be_replayed(t):
     r = t.silt.command("whatif", t.path("totals.txt"))
     assert r.code == 0 and r.text.startswith("Nothing to replay: the file has totals and no single allocations"), r.text + r.errors
     assert t.silt.record(trace, [shapes(t), "vectors"]).code == 0
+    with open(trace, "rb") as whole, open(t.path("cut.silt"), "wb") as cut:
+        cut.write(whole.read()[:os.path.getsize(trace) // 2])
+    r = t.silt.command("whatif", t.path("cut.silt"), "--allocator", "glibc")
+    assert r.code == 0 and r.text.startswith("The end of the recording is missing"), r.text + r.errors
     r = t.silt.command("whatif", trace, "--estimate", "--set", "glibc:arenas=1")
     assert r.code == 2 and r.errors.count("\n") == 1
 

@@ -85,6 +85,7 @@ export function BillChart({ series, at_s, duration_s, onChoose }: BillChartProps
     return () => plot.destroy();
   }, [series, duration_s, width, colours, at_s]);
 
+  const hasGaps = billLines(series, duration_s).looks.includes(-1);
   const shown = hovered >= 0 && hovered < series.at_s.length ? hovered : nearest(series.at_s, at_s);
   const step = (by: number): void => {
     const i = Math.max(0, Math.min(series.at_s.length - 1, nearest(series.at_s, at_s) + by));
@@ -104,6 +105,7 @@ export function BillChart({ series, at_s, duration_s, onChoose }: BillChartProps
           <li key={part.part}><i class={`bill-colour is-${part.part}`} />{part.text} <b>{bytes(Math.max(0, part.bytes[shown] ?? 0))}</b></li>
         ))}
       </ul>
+      {hasGaps && <p class="bill-gaps">In the gaps silt did not look what memory was made of; the line of resident memory above has no gaps.</p>}
     </div>
   );
 }
