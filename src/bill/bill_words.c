@@ -262,8 +262,13 @@ static void add_advice(const struct bill *b, const struct bill_options *o, struc
                 break;
         case TOPIC_RUNTIME: str_add(to, "; the program itself is small"); break;
         case TOPIC_REST:
-                if (!path && !o->is_closed)
+                if (path || recorded)
+                        str_add(to, ": silt did not see who mapped them, as with raw system calls");
+                else if (!o->is_closed)
                         str_add(to, "; record it with 'silt run' to see who maps it");
+                if (b->heap_bytes && !b->lacks_blocks)
+                        str_addf(to, "; malloc's blocks are %s",
+                                 unit_bytes(&t, part_of(b, BILL_LIVE)));
                 break;
         case TOPIC_N: break;
         }

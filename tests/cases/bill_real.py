@@ -303,6 +303,47 @@ def test_postgres(t):
 
 
 @soak_alone
+def test_postgres_server(t):
+    """Three backends that sort among nine processes: the highest sum has their memory, or its first sentence says what it lacks."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
+    if not found or os.geteuid() != 0 or not shutil.which("psql"):
+        skip("no postgres, or not root")
+    user, folder = pwd.getpwnam("nobody"), t.path("pg")
+    os.makedirs(folder)
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    os.chmod(os.path.dirname(folder), 0o777)
+    as_other = ["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups"]
+    made = run([*as_other, os.path.join(os.path.dirname(found[-1]), "initdb"), "-D", folder, "-U", "silt", "-A", "trust", "--no-sync"])
+    assert made.code == 0, made.errors
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    settings = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "shared_buffers": "128MB", "work_mem": "128MB", "fsync": "off",
+                "max_parallel_workers_per_gather": 0}
+    argv = [found[-1], "-D", folder, *(word for k, v in settings.items() for word in ("-c", f"{k}={v}"))]
+    trace = t.path("server.silt")
+    server = subprocess.Popen([*as_other, *t.silt.run_argv(trace, argv, ["-f"])], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    t.running.append(server)
+    psql = ["psql", "-q", "-X", "-h", "127.0.0.1", "-p", str(port), "-U", "silt", "postgres"]
+    for _ in range(300):
+        if run([*psql, "-c", "select 1"]).code == 0:
+            break
+        time.sleep(0.1)
+    assert run([*psql, "-c", "create table t as select i, md5(i::text) m from generate_series(1, 400000) i"]).code == 0
+    query = "select count(*) from (select m, count(*) from t group by m order by m desc offset 10) x"
+    clients = [subprocess.Popen([*psql, "-c", query, "-c", "select pg_sleep(3)"], stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [c.wait(300) for c in clients] == [0, 0, 0]
+    with open(os.path.join(folder, "postmaster.pid"), encoding="ascii") as f:
+        os.kill(int(f.readline()), 2)
+    assert server.wait(120) == 0
+    bill, parts = checked(t, "postgres with backends", trace, 0)
+    whole = t.silt.report(trace, "--process", "all")[0]["totals"]["peak_live_bytes"]
+    t.notes.append(f"{len(bill['processes'])} processes, {bill['unlooked']['processes']} without a look; live {parts['live'] / 2**20:.1f} of {whole / 2**20:.1f} MiB at the peak")
+    assert parts["live"] >= whole / 2 or bill["missed"] or "did not look at" in bill["text"], (bill["text"], whole)
+    assert parts["live"] >= whole / 4, (bill["text"], whole)
+
+
+@soak_alone
 def test_compiler(t):
     """To its end: the moment with most memory is one of those looked at, and no more than the kernel's largest figure."""
     found = run(["g++", "-print-prog-name=cc1plus"]).stdout.decode().strip()
