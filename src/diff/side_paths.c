@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "query/spent_time.h"
 #include "show/frame.h"
 
 static uint64_t hash_build(const struct trace_module *m) {
@@ -102,7 +103,7 @@ void side_paths_load(struct side_paths *p, uint32_t stack) {
         }
         if (p->all.n == 0)
                 return;
-        if (p->side->frames.is_of_time) {
+        if (p->side->frames.is_of_time || query_is_of_weights(p->side->q)) {
                 for (size_t i = 0; i < p->all.n; i++)
                         vec_push(&p->numbers, p->all.items[i].number);
                 p->line = p->all.items[0].line;

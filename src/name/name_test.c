@@ -321,6 +321,14 @@ static void test_never_hides_programs(void **state) {
                 {"load", "app", "/rustc/0123abcd/library/core/src/mem/mod.c", NAME_PLAIN},
                 /* the libraries' own */
                 {"mi_open", "/lib/libmimalloc.so.2", "", NAME_ALLOCATOR},
+                {"runtime.mallocgc", "app", "", NAME_ALLOCATOR},
+                {"runtime.(*mcache).nextFree", "", "", NAME_ALLOCATOR},
+                {"internal/runtime/maps.(*Map).growToTable", "", "", NAME_ALLOCATOR},
+                {"runtime.main", "app", "", NAME_START},
+                {"runtime.goexit.abi0", "app", "", NAME_START},
+                {"example.org/app/runtime.(*Pool).take", "app", "", NAME_PLAIN},
+                {"runtime/pprof.WriteHeapProfile", "app", "", NAME_PLAIN},
+                {"runtime.part.0", "app", "", NAME_PLAIN}, /* of C */
                 {"mi_malloc", "app", "", NAME_ALLOCATOR},
                 {"g_list_append", "/lib/libglib-2.0.so.0", "", NAME_ALLOCATOR},
                 {"talloc_report", "libtalloc.so.2", "", NAME_ALLOCATOR},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/query_internal.h"
+#include "query/spent_time.h"
 
 void call_paths_init(struct call_paths *p, struct query *q, enum call_path_merge merge,
                      bool is_full) {
@@ -124,9 +125,13 @@ static bool same_line(const struct query_frame *a, const struct query_frame *b) 
         return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
+static bool is_where_time_went(const struct call_paths *p) {
+        return p->is_of_time || query_is_of_weights(p->q);
+}
+
 /* A thread may be interrupted at each of a function's instructions: where that is says little, and the function would be in pieces. */
 static bool is_one_without_lines(const struct call_paths *p, const struct query_frame *f) {
-        return p->is_of_time && !has_line(f);
+        return is_where_time_went(p) && !has_line(f);
 }
 
 static bool same_key(const struct call_paths *p, uint32_t number, const struct query_frame *f,
@@ -338,12 +343,12 @@ void call_paths_load(struct call_paths *p, uint32_t stack) {
         p->asker = p->owner = UINT32_MAX;
         if (p->all.n == 0)
                 return;
-        if (p->is_of_time)
+        if (is_where_time_went(p))
                 leave_unfolded(p);
         else
                 name_fold_looks(query_names(p->q), p->looks.items, p->looks.n, &p->folded);
         p->asker = p->folded.n ? p->folded.items[0].frame_idx : 0;
-        p->owner = p->is_of_time ? p->asker : find_owner(p);
+        p->owner = is_where_time_went(p) ? p->asker : find_owner(p);
         for (size_t i = 0; i < p->all.n && p->is_full; i++)
                 vec_push(&p->shown, p->all.items[i]);
         for (size_t i = 0; i < p->folded.n && !p->is_full; i++)

@@ -20,6 +20,8 @@ uint32_t query_metric_unit(const struct query *q, enum query_metric m);
 bool query_has_ticks(const struct query *q);
 /* There are no allocations, and ticks: a profile of time alone. */
 bool query_is_of_time(const struct query *q);
+/* Its sums are no bytes: time, samples, or what nobody knows. Nobody requested them, and nothing is folded away here either. */
+bool query_is_of_weights(const struct query *q);
 /* Another tool recorded it, and did not know all. */
 bool query_is_imported(const struct query *q);
 /* Times of what was imported are multiples of it; 0: as exact as silt's own. */

@@ -28,6 +28,10 @@ bool query_is_of_time(const struct query *q) {
         return query_has_ticks(q) && q->view->n_events == 0;
 }
 
+bool query_is_of_weights(const struct query *q) {
+        return q->view->meta.unit != TRACE_UNIT_BYTES;
+}
+
 /* False: no other tool recorded it. */
 static bool find_imported(const struct query *q, struct trace_limit *ret) {
         const struct trace_view *v = query_view(q);

@@ -386,7 +386,8 @@ static void add_offset(const struct forest *f, const struct name_frame *frame, s
                 return; /* the last: made up where a source knows no address */
         if (strcmp(module, frame_base(p->exe)) != 0)
                 style_add_clean(to, module);
-        if (!query_metric_time(f->r->metric)) /* of time the function is one, wherever it was */
+        if (!query_metric_time(f->r->metric) &&
+            !query_is_of_weights(f->r->frames.q)) /* of time the function is one, wherever it was */
                 str_addf(to, "+0x%llx", (unsigned long long)frame->offset);
 }
 

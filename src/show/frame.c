@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "query/spent_time.h"
 #include "show/style.h"
 
 const char *frame_base(const char *path) {
@@ -29,7 +30,7 @@ void frame_stack_fill(struct frame_stack *s, const struct frame_names *n, uint32
                       bool full) {
         vec_clear(&s->frames);
         query_each_frame(n->q, stack, stack_add, s);
-        if (!full && !n->is_of_time) {
+        if (!full && !n->is_of_time && !query_is_of_weights(n->q)) {
                 name_fold(n->names, s->frames.items, s->frames.n, &s->shown);
                 return;
         }

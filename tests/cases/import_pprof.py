@@ -79,6 +79,8 @@ def check_text(t, path):
     r = t.silt.command("report", "--json", path, "--group-by", "function")
     (row,) = [row for row in parse(r.stdout)["groups"] if row["function"] == "main.grow"]
     assert 0 < row["self"]["value"] <= got["end_live_bytes"], (row, got)
+    binary = parse(t.silt.command("report", "--json", path.removesuffix(".txt"), "--group-by", "function").stdout)["groups"]
+    assert row["self"]["value"] == next(r["self"]["value"] for r in binary if r["function"] == "main.grow"), (row, binary)
 
 
 def test_go_heap_profiles(t):
