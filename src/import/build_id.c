@@ -56,9 +56,16 @@ size_t build_id_of_notes(const uint8_t *notes, size_t n, uint8_t *ret, size_t ca
         return 0;
 }
 
-size_t build_id_of_file(int fd, uint8_t *ret, size_t cap) {
+static size_t id_in(int fd, uint64_t at, uint64_t n, uint8_t *ret, size_t cap) {
         uint8_t notes[BUILD_ID_MAX_NOTES_BYTES];
+        ssize_t got = fs_read_at(fd, notes, MIN(sizeof(notes), n), at);
+
+        return got > 0 ? build_id_of_notes(notes, (size_t)got, ret, cap) : 0;
+}
+
+size_t build_id_of_file(int fd, uint8_t *ret, size_t cap) {
         size_t n_headers = 0, n_id = 0;
+        Elf_Scn *section = NULL;
         Elf *elf;
 
         elf_version(EV_CURRENT);
@@ -67,13 +74,16 @@ size_t build_id_of_file(int fd, uint8_t *ret, size_t cap) {
                 n_headers = 0;
         for (size_t i = 0; i < n_headers && !n_id; i++) {
                 GElf_Phdr p;
-                ssize_t n;
 
-                if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_NOTE)
-                        continue;
-                n = fs_read_at(fd, notes, MIN(sizeof(notes), p.p_filesz), p.p_offset);
-                if (n > 0)
-                        n_id = build_id_of_notes(notes, (size_t)n, ret, cap);
+                if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_NOTE)
+                        n_id = id_in(fd, p.p_offset, p.p_filesz, ret, cap);
+        }
+        /* Go's linker leaves it out of the segment of notes */
+        while (!n_id && elf && (section = elf_nextscn(elf, section))) {
+                GElf_Shdr s;
+
+                if (gelf_getshdr(section, &s) && s.sh_type == SHT_NOTE)
+                        n_id = id_in(fd, s.sh_offset, s.sh_size, ret, cap);
         }
         elf_end(elf);
         return n_id;

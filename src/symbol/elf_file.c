@@ -89,6 +89,22 @@ static bool is_cut(Elf *elf, int fd) {
                (uint64_t)h.e_shnum * h.e_shentsize > (uint64_t)st.st_size - h.e_shoff;
 }
 
+/* Go's linker leaves the note out of the segment of notes. */
+static ssize_t id_of_section(Elf *elf, const void **ret) {
+        Elf_Scn *section = elf_file_section(elf, ".note.gnu.build-id");
+        Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+        size_t name, desc;
+        GElf_Nhdr note;
+
+        if (!data || data->d_type != ELF_T_NHDR || gelf_getnote(data, 0, &note, &name, &desc) == 0)
+                return 0;
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+            memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) != 0)
+                return 0;
+        *ret = (const char *)data->d_buf + desc;
+        return note.n_descsz;
+}
+
 int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_alt) {
         const void *id;
         ssize_t n;
@@ -103,6 +119,8 @@ int elf_file_identify(int fd, struct elf_file_id *ret, struct elf_file_alt *ret_
                 return -ENOEXEC;
         }
         n = dwelf_elf_gnu_build_id(elf, &id);
+        if (n <= 0)
+                n = id_of_section(elf, &id);
         if (n > 0 && n <= ELF_FILE_MAX_ID) {
                 memcpy(ret->bytes, id, (size_t)n);
                 ret->n = (size_t)n;

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/fs.h"
 #include "base/str.h"
+#include "symbol/elf_file.h"
 #include "symbol/functions.h"
 #include "symbol/module.h"
 #include "symbol/symbol.h"
@@ -308,6 +310,36 @@ static void test_limits(void **state) {
                 assert_true(e.text[0]);
 }
 
+/* As Go's linker writes files: the note is in a section, and in no segment of notes. */
+static void test_build_id_without_a_segment(void **state) {
+        _cleanup_close_ int own = fs_open("/proc/self/exe", O_RDONLY, 0);
+        _cleanup_close_ int copy = fs_open_nameless();
+        struct elf_file_id wanted, got;
+        uint8_t bytes[4096];
+        Elf64_Ehdr head;
+        uint64_t at = 0;
+        ssize_t n;
+
+        (void)state;
+        while ((n = fs_read_at(own, bytes, sizeof(bytes), at)) > 0) {
+                assert_int_equal(fs_write_all(copy, bytes, (size_t)n), 0);
+                at += (uint64_t)n;
+        }
+        assert_int_equal(elf_file_identify(own, &wanted, NULL), 0);
+        assert_true(wanted.n > 0);
+        assert_int_equal(pread(copy, &head, sizeof(head), 0), sizeof(head));
+        for (uint16_t i = 0; i < head.e_phnum; i++) {
+                off_t place = (off_t)(head.e_phoff + (uint64_t)i * sizeof(Elf64_Phdr));
+                Elf64_Phdr p;
+
+                assert_int_equal(pread(copy, &p, sizeof(p), place), sizeof(p));
+                p.p_type = p.p_type == PT_NOTE ? PT_NULL : p.p_type;
+                assert_int_equal(pwrite(copy, &p, sizeof(p), place), sizeof(p));
+        }
+        assert_int_equal(elf_file_identify(copy, &got, NULL), 0);
+        assert_true(elf_file_id_is(&got, wanted.bytes, wanted.n));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_demangle),
@@ -316,6 +348,7 @@ int main(void) {
                 cmocka_unit_test(test_vdso),
                 cmocka_unit_test(test_replaced_file_is_told),
                 cmocka_unit_test(test_limits),
+                cmocka_unit_test(test_build_id_without_a_segment),
         };
 
         setenv("SILT_SYMBOL_CACHE", "off", 1); /* the user's own is none of a test's business */
