@@ -3,14 +3,15 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/str.h"
 #include "import/import_hash.h"
+#include "import/import_maps.h"
 
 enum { FRAMES_ARENA_BYTES = 1 << 20 }; /* kept from one path to the next */
 
@@ -104,10 +105,10 @@ static bool is_fixed(struct import_frames *f, const struct import_trace *t, cons
 
         if (!is_new || !import_trace_asks_files(t))
                 return *known;
-        fd = open(module, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        fd = import_maps_open(module); /* which a stranger may name */
         if (fd < 0)
                 return false;
-        *known = pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+        *known = fs_read_at(fd, &head, sizeof(head), 0) == sizeof(head) &&
                  memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_type == ET_EXEC;
         close(fd);
         return *known;
