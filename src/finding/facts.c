@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "finding/rules.h"
+#include "query/spent_time.h"
 
 /* The standard error of an estimate that a finding may rest on: sixteen samples have it. */
 #define FACTS_MAX_ERROR 0.25
@@ -190,6 +191,28 @@ void facts_begin(struct facts *f, const struct finding_source *source, struct ar
                             .begin_s = (double)life_scope(source).from_ns / 1e9};
 }
 
+static bool is_nameless_file(void *ctx, const struct query_frame *f) {
+        size_t *n = ctx, length = strlen(f->function);
+
+        *n += f->offset >> 62 && !f->file[0] && f->function[0] == '[' &&
+                              f->function[length - 1] == ']'
+                      ? 1
+                      : 2;
+        return true;
+}
+
+/* As ltrace without -i: one frame, which is "[program]". */
+static bool facts_name_no_sites(const struct facts *f) {
+        for (size_t row = 0; row < f->n_rows; row++) {
+                size_t n = 0;
+
+                query_each_frame(f->q, f->rows[row].stack, is_nameless_file, &n);
+                if (n > 1)
+                        return false;
+        }
+        return query_is_imported(f->q);
+}
+
 int facts_gather(struct facts *f, struct err *reterr) {
         struct query_scope scope = life_scope(f->source);
         int r = ask_history(f, &scope, reterr);
@@ -207,6 +230,7 @@ int facts_gather(struct facts *f, struct err *reterr) {
         f->is_collected = arena_alloc(f->arena, f->n_rows + 1);
         for (size_t row = 0; row < f->n_rows; row++)
                 map_put(&f->row_of_stack, f->rows[row].stack, row, NULL);
+        f->names_no_sites = facts_name_no_sites(f);
         gather_by_work(f);
         return 0;
 }

@@ -44,6 +44,7 @@ struct facts {
         double begin_s;      /* of the window, in the recording */
         double mapped_bytes; /* beside blocks: at most so much of what it mapped was resident */
         struct map row_of_stack;
+        bool names_no_sites; /* call paths are files of code, in which all that anybody allocates is one */
         bool has_losses;  /* memcheck has told them */
         bool *is_claimed; /* rows that a finding tells about already */
         bool *is_collected; /* rows of a garbage collector's heap: their size and pace are its choice */

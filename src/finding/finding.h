@@ -85,6 +85,7 @@ struct finding_left {
         uint64_t rising_bytes; /* never freed, and still growing in the last third of the time */
         uint64_t later_bytes;
         uint64_t collected_bytes; /* in heaps of garbage collectors */
+        bool is_unknown;          /* the source names no call sites: nothing tells these apart */
 };
 
 /* How all live bytes together rise, in whatever rhythm. */

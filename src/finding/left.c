@@ -455,8 +455,8 @@ struct left *left_new(struct facts *f, const struct askers *askers) {
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
 
-                if (a->figures.end_bytes <= 0)
-                        continue;
+                if (a->figures.end_bytes <= 0 || f->names_no_sites)
+                        continue; /* different blocks in one: no rule tells what became of them */
                 l->class_of[i] = f->is_claimed[a->row] ? LEFT_GROWING : classify(l, a);
                 if (l->class_of[i] == LEFT_LEAK || l->class_of[i] == LEFT_LATE)
                         suspects[n++] = (struct suspect){(uint32_t)i, end_bytes(a)};
@@ -622,10 +622,13 @@ static const char *say_undecided(struct left *l) {
 }
 
 static struct finding_left split(const struct left *l) {
-        return (struct finding_left){
-                unit_nearest(l->bytes[LEFT_START_UP] + l->f->reserve_end_bytes),
-                unit_nearest(l->bytes[LEFT_STEADY]), unit_nearest(l->bytes[LEFT_RISING]),
-                unit_nearest(l->bytes[LEFT_LATE]), unit_nearest(l->f->collected_end_bytes)};
+        return (struct finding_left){unit_nearest(l->bytes[LEFT_START_UP] +
+                                                  l->f->reserve_end_bytes),
+                                     unit_nearest(l->bytes[LEFT_STEADY]),
+                                     unit_nearest(l->bytes[LEFT_RISING]),
+                                     unit_nearest(l->bytes[LEFT_LATE]),
+                                     unit_nearest(l->f->collected_end_bytes),
+                                     l->f->names_no_sites};
 }
 
 struct finding_left find_left(struct left *l) {
@@ -638,6 +641,7 @@ struct finding_left find_left(struct left *l) {
         struct name_frame frame;
         struct finding *x;
         double calm = 0;
+        bool is_told = !f->totals->lacks_events && !f->names_no_sites;
 
         for (size_t i = 0; i < askers->n; i++) {
                 const struct asker *a = &askers->items[i];
@@ -664,16 +668,20 @@ struct finding_left find_left(struct left *l) {
                                                                                         : "",
                     unit_bytes(&bytes, unit_nearest(calm)), unit_count(&blocks, n_blocks),
                     plural(n_blocks), n_blocks == 1 ? "was" : "were", ending(f),
-                    f->totals->lacks_events ? "" : say_split(l),
+                    is_told ? say_split(l) : "",
                     unit_bytes(&most, unit_nearest(end_bytes(largest))),
                     place_name(f, &frame, is_task),
                     f->has_losses             ? " Memcheck does not call it definitely lost."
                     : f->totals->lacks_events ? " Totals do not show whether it leaks."
-                    : is_undecided(l)         ? say_undecided(l)
-                                              : "");
+                    : f->names_no_sites
+                            ? " The source names no call sites, so it is unknown whether it leaks."
+                    : is_undecided(l) ? say_undecided(l)
+                                      : "");
         x->is_open = is_undecided(l);
         x->next = next_view(f, REQUEST_GROUPS, QUERY_END);
         found_number(x, "blocks", (double)n_blocks);
+        if (f->names_no_sites)
+                return split(l);
         found_number(x, "start_up_bytes", l->bytes[LEFT_START_UP]);
         found_number(x, "steady_bytes", l->bytes[LEFT_STEADY]);
         found_number(x, "rising_bytes", l->bytes[LEFT_RISING]);

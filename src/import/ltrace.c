@@ -11,6 +11,7 @@
  * it returns to (-i). If a call of another library was traced too, allocations are inside others, as malloc in operator new: the inner
  * one counts. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ struct ltrace {
         struct import_trace *t;
         struct err *reterr;
         uint64_t now_ns, first_ns, day_ns, last_of_day_ns;
-        bool is_begun, has_times, has_whole, has_first, has_aligned, has_inside;
+        bool is_begun, has_times, has_whole, has_first, has_aligned, has_inside, has_callers;
         VEC(struct ltrace_thread) threads;
         struct map thread_of; /* pid → index */
 };
@@ -254,24 +255,24 @@ static void come_to(struct ltrace *l, const struct line_head *h) {
         l->now_ns = MAX(l->now_ns, at > l->first_ns ? at - l->first_ns : 0);
 }
 
-/* The caller, as far as it is told: the file it is in by its name alone, and its address in memory. */
+/* The caller, as far as it is told: the file it is in by its name alone, and its address in memory, which no name can be looked up for. */
 static int stack_of(struct ltrace *l, const struct line_head *h, uint32_t *ret) {
-        char name[300];
+        char name[360];
         struct import_function function = {"", "", 0};
-        struct import_place place = {.module = h->module,
-                                     .address = h->ip,
-                                     .functions = &function,
-                                     .n_functions = 1};
+        struct import_place place = {.module = h->module, .functions = &function, .n_functions = 1};
         uint32_t location;
         int r;
 
         *ret = 0;
         if (!h->ip && !h->module[0])
                 return 0;
-        if (!h->ip) {
+        l->has_callers |= h->ip != 0;
+        if (!h->ip)
                 snprintf(name, sizeof(name), "[%s]", h->module);
-                function.name = name;
-        }
+        else
+                snprintf(name, sizeof(name), "(code without a name at 0x%" PRIX64 "%s%s)", h->ip,
+                         h->module[0] ? " in " : "", h->module);
+        function.name = name;
         r = import_trace_place(l->t, &place, &location, l->reterr);
         if (r >= 0)
                 r = import_trace_stack(l->t, 0, location, ret);
@@ -375,8 +376,13 @@ static int begin(struct ltrace *l, const struct line_head *h) {
         l->is_begun = true;
         l->has_times = h->has_time;
         l->has_whole = h->is_whole;
-        return import_trace_begin(l->t, &(struct import_begin){.has_no_time = !h->has_time},
-                                  l->reterr);
+        return import_trace_begin(
+                l->t,
+                &(struct import_begin){
+                        .has_no_time = !h->has_time,
+                        /* the first call is the program's, unless a library's were traced, too */
+                        .command = strstr(h->module, ".so") ? "" : h->module},
+                l->reterr);
 }
 
 static int take_line(struct ltrace *l, const char *line) {
@@ -423,6 +429,9 @@ static void tell(struct ltrace *l) {
                 import_trace_clock_step(l->t, 1000000000);
                 import_trace_limit(l->t, "Its times are whole seconds: record with ltrace -ttt");
         }
+        if (!l->has_callers)
+                import_trace_limit(
+                        l->t, "It names no call sites, only files of code: record with ltrace -i");
         if (l->has_inside)
                 import_trace_limit(
                         l->t,
@@ -492,7 +501,8 @@ static bool matches(const uint8_t *head, size_t n) {
 const struct import_format import_ltrace = {
         .name = "ltrace",
         .title = "an ltrace log",
-        .lacks = "the calls that ltrace was told to trace, and of call paths at most the caller",
+        .lacks =
+                "the calls that ltrace was told to trace, and of call paths at most the address of the caller",
         .ends_with_line = true,
         .matches = matches,
         .read = read_log,

@@ -173,7 +173,7 @@ static void print_leak_summary(const struct style *s, const struct report *r) {
         struct unit_text t;
 
         if (end_bytes == 0 || report_is_windowed(r) || report_is_filtered(r) ||
-            r->answer->totals.lacks_events)
+            r->answer->totals.lacks_events || left->is_unknown)
                 return;
         fprintf(s->out, "LEAK SUMMARY:\n");
         fprintf(s->out, "    growing or left behind: %s byte%s\n",
