@@ -12,8 +12,10 @@ static int refuse(struct query *q, struct err *reterr) {
         const char *mend = "record with this silt, for some seconds";
 
         if (query_is_imported(q))
-                mend = "another tool made it: record with 'silt run'";
-        else if (query_view(q)->meta.flags & TRACE_IS_SAMPLED)
+                return err_set(
+                        reterr, -ENOENT,
+                        "the file was made by another tool, and does not know the pages of the heap: record the program with 'silt run'");
+        if (query_view(q)->meta.flags & TRACE_IS_SAMPLED)
                 mend = "the recording is of samples: record without --sample";
         return err_set(reterr, -ENOENT, "the trace does not know the pages of the heap: %s", mend);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* silt verify: checks a trace with code that shares nothing with the reader. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
+#include "base/fs.h"
 #include "base/macros.h"
 #include "cli/commands.h"
 #include "cli/help_verify.h"
+#include "import/import.h"
 #include "verify/verify.h"
 
 static const struct cli_command verify_command = {
@@ -50,6 +53,17 @@ static bool parse(struct cli_parser *p, struct verify_options *o) {
         return o->path != NULL;
 }
 
+/* A file that silt reads all the same: what is to be checked is made of it first. */
+static int refuse_foreign(const char *path, struct err *reterr) {
+        _cleanup_close_ int fd = fs_open(path, O_RDONLY, 0);
+        const char *title = fd >= 0 ? import_title(fd) : NULL;
+
+        return title ? err_set(reterr, -EINVAL,
+                               "'%s' is %s, not a silt trace: make a trace of it with 'silt import'",
+                               path, title)
+                     : 0;
+}
+
 int cmd_verify(int argc, char **argv) {
         struct verify_options options = {0};
         struct err err = {0};
@@ -67,7 +81,9 @@ int cmd_verify(int argc, char **argv) {
                         "silt: verify: cannot open /dev/null: %m: run it without --quiet\n");
                 return EXIT_STATUS_TROUBLE;
         }
-        r = trace_verify(options.path, out, &err);
+        r = refuse_foreign(options.path, &err);
+        if (r >= 0)
+                r = trace_verify(options.path, out, &err);
         if (options.quiet)
                 fclose(out);
         if (r < 0) {

@@ -45,7 +45,7 @@ static int make_trace(int fd, const char *path, struct err *reterr) {
         struct stat st;
         int made, r;
 
-        if (!import_is_known(fd))
+        if (!import_title(fd))
                 return -ENOENT;
         if (fstat(fd, &st) == 0 && is_last(&st))
                 return fcntl(last.fd, F_DUPFD_CLOEXEC, 0);
@@ -66,5 +66,5 @@ static int make_trace(int fd, const char *path, struct err *reterr) {
 }
 
 void imported_init(void) {
-        foreign_set_importer(make_trace);
+        foreign_set_importer(make_trace, import_title);
 }

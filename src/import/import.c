@@ -64,14 +64,14 @@ void import_set_progress(import_progress_fn fn, void *ctx) {
         import_input_progress_ctx = ctx;
 }
 
-bool import_is_known(int fd) {
-        const struct import_format *f;
+const char *import_title(int fd) {
+        const struct import_format *f = NULL;
         struct import_input in;
-        bool is_known =
-                import_input_open(&in, fd, "", NULL) >= 0 && find_format(&in, &f, NULL) >= 0;
 
+        if (import_input_open(&in, fd, "", NULL) < 0 || find_format(&in, &f, NULL) < 0)
+                f = NULL;
         import_input_done(&in);
-        return is_known;
+        return f ? f->title : NULL;
 }
 
 /* ---- one file ---------------------------------------------------------------------------------- */

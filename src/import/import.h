@@ -36,5 +36,5 @@ int import_files(const char *const *paths, size_t n_paths, const struct import_o
 typedef bool (*import_progress_fn)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
 void import_set_progress(import_progress_fn fn, void *ctx);
 
-/* Whether the file at fd, from its begin on, is one that import_files reads; by its first bytes. Its offset does not move. */
-bool import_is_known(int fd);
+/* What the file at fd is, "a pprof profile", if import_files reads it; else NULL. By its first bytes. Its offset does not move. */
+const char *import_title(int fd);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "query/query_internal.h"
+#include "query/spent_time.h"
 
 size_t query_n_graphs(const struct query *q) {
         return trace_n_graphs(q->reader);
@@ -18,6 +19,10 @@ int query_read_graph(struct query *q, size_t graph_idx, struct trace_graph *ret,
         struct err e = {0};
         int r;
 
+        if (!g && query_is_imported(q))
+                return err_set(
+                        reterr, -ENOENT,
+                        "the file was made by another tool, and has no reference graph: record the program with 'silt run --graph-every 1m'");
         if (!g)
                 return err_set(
                         reterr, -ENOENT,

@@ -131,7 +131,7 @@ static void add_bounded(struct str *to, const char *text) {
 void query_add_process_name(const struct query *q, uint32_t process, struct str *to) {
         const char *name = query_process_name(q, process);
 
-        add_bounded(to, name[0] ? name : "?");
+        add_bounded(to, name[0] ? name : "the program");
 }
 
 static bool is_plain_pid(const struct query *q, uint32_t process) {

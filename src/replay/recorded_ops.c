@@ -67,7 +67,8 @@ static uint32_t number_of(struct walk *w, uint32_t thread) {
         const struct trace_view *v = query_view(w->o->q);
 
         if (thread >= v->n_threads ||
-            v->threads[thread].start.tid == v->processes[w->o->process].start.pid)
+            v->threads[thread].start.tid == v->processes[w->o->process].start.pid ||
+            (!v->processes[w->o->process].start.pid && !thread)) /* of a tool that knows no pids */
                 return 0;
         while (w->numbers.n <= thread)
                 vec_push(&w->numbers, 0);

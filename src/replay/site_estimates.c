@@ -340,6 +340,7 @@ int site_estimates_make(struct site_estimates *e, struct query *q, const struct 
         e->peak_error = e->is_sampled ? sqrt(a->totals.var[QUERY_PEAK]) : 0;
         e->peak_ns = a->totals.peak_ns;
         e->n_lost = a->totals.n_lost;
+        e->has_no_peak = a->totals.lacks_peak;
         if (has_events)
                 r = estimate_by_events(e, q, &rows, &scope, reterr);
         else

@@ -31,6 +31,7 @@ struct site_estimates {
         bool is_exact; /* false: gone_peak_bytes are at least so much, brief and pools are not known */
         bool is_sampled;   /* and all are estimates: */
         double peak_error; /* standard error of peak_bytes */
+        bool has_no_peak;  /* peak_bytes are what was live at the one moment that the source has */
         uint64_t n_lost;   /* events that the recording lacks */
         bool knows_moves;
 };

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/units.h"
+#include "query/spent_time.h"
 #include "query/used_allocator.h"
 #include "replay/replay_run.h"
 #include "replay/whatif_rows.h"
@@ -86,7 +87,8 @@ static int run_row(struct whatif *w, struct whatif_row *row, const char *program
         int r;
 
         row->is_paced = o.is_paced = w->options->pace == PACE_RECORDED ||
-                                     (w->options->pace == PACE_AS_SUITS && c->needs_pace);
+                                     (w->options->pace == PACE_AS_SUITS && c->needs_pace &&
+                                      !(query_view(w->q)->meta.flags & TRACE_LACKS_TIME));
         row->result = calloc(1, sizeof(*row->result));
         if (!row->result)
                 abort();
@@ -273,12 +275,38 @@ static int choose_process(struct whatif *w, const struct request_resolved *x, st
         return r;
 }
 
+/* What there is neither to replay nor to estimate. */
+static int check_blocks(const struct query *q, const struct whatif_options *o, struct err *reterr) {
+        const struct trace_meta *m = &query_view(q)->meta;
+
+        if (m->unit != TRACE_UNIT_BYTES)
+                return err_set(reterr, -ENOTSUP,
+                               "'%s' is not a profile of memory: read it with 'silt report'",
+                               o->view.path);
+        if (query_is_of_time(q))
+                return err_set(
+                        reterr, -ENODATA,
+                        "'%s' has samples of time and no allocations: record the program with 'silt run'",
+                        o->view.path);
+        if (m->flags & TRACE_LACKS_LIVE)
+                return err_set(
+                        reterr, -ENODATA,
+                        "'%s' does not say what was live: record the program with 'silt run'",
+                        o->view.path);
+        if (m->flags & TRACE_LACKS_TIME && o->pace == PACE_RECORDED)
+                return err_set(reterr, -ENODATA, "--paced: '%s' has no times: leave it out",
+                               o->view.path);
+        return 0;
+}
+
 int whatif_print(FILE *out, FILE *picture, struct whatif_options *o, struct err *reterr) {
         struct request_resolved resolved = {0};
         struct whatif w = {.options = o};
         struct opened t = {0};
         int r = opened_init(&t, o->view.path, &o->view.request->rules, reterr);
 
+        if (r >= 0)
+                r = check_blocks(t.q, o, reterr);
         if (r >= 0)
                 r = show_resolve(&o->view, t.q, REQUEST_MAIN, &resolved, reterr);
         if (r >= 0 && resolved.scope.process == QUERY_ALL && !o->only_estimates)

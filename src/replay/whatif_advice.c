@@ -144,6 +144,7 @@ static void add_first_function(const struct whatif *w, struct str *to) {
 /* Without a replay: the code whose blocks make the most of the peak. */
 static void add_estimate(const struct whatif *w, bool utf8, struct str *to) {
         const struct site_estimates *e = &w->estimates;
+        bool is_bound = !e->is_exact && !e->has_no_peak;
         struct unit_text saved;
         double share;
 
@@ -152,9 +153,9 @@ static void add_estimate(const struct whatif *w, bool utf8, struct str *to) {
                 return;
         }
         if (!e->is_exact && !e->rows[0].gone_peak_bytes) {
-                str_add(to, "All of the peak of ");
+                str_addf(to, "All of the %s", e->has_no_peak ? "" : "peak of ");
                 whatif_add_peak(e, utf8, to);
-                str_add(to, " was allocated by ");
+                str_addf(to, "%s was allocated by ", e->has_no_peak ? " live" : "");
                 add_first_function(w, to);
                 str_add(to, ".");
                 return;
@@ -162,12 +163,14 @@ static void add_estimate(const struct whatif *w, bool utf8, struct str *to) {
         share = whatif_less(e->rows[0].gone_peak_bytes, e->peak_bytes) * 100;
         str_add(to, "Without the blocks of ");
         add_first_function(w, to);
-        str_addf(to, " the peak would be %s%.*f %% lower: %s%s instead of ",
-                 e->is_exact ? "" : "at most ", share > 99 && share < 100,
-                 share < 100 ? fmin(share, 99.9) : share, e->is_exact ? "" : "at least ",
+        str_addf(to,
+                 e->has_no_peak ? " %s%.*f %% less would be live: %s%s instead of "
+                                : " the peak would be %s%.*f %% lower: %s%s instead of ",
+                 is_bound ? "at most " : "", share > 99 && share < 100,
+                 share < 100 ? fmin(share, 99.9) : share, is_bound ? "at least " : "",
                  unit_weight(&saved, e->rows[0].gone_peak_bytes));
         whatif_add_peak(e, utf8, to);
-        str_add(to, ".");
+        str_add(to, e->has_no_peak ? ". The peak is unknown." : ".");
 }
 
 /* "Nothing to replay: the recording is of samples: record without --sample. " */

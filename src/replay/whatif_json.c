@@ -25,7 +25,10 @@ static void put_replayed(struct json *j, const struct whatif *w) {
         json_put_uint(j, "frees", o->n_frees);
         json_put_uint(j, "reallocations", o->n_reallocs);
         json_put_uint(j, "threads", o->n_threads);
-        json_put_double(j, "duration_s", (double)o->duration_us / 1e6, 6);
+        if (query_view(w->q)->meta.flags & TRACE_LACKS_TIME)
+                json_put_null(j, "duration_s");
+        else
+                json_put_double(j, "duration_s", (double)o->duration_us / 1e6, 6);
         json_put_uint(j, "peak_live_bytes", o->peak_live_bytes);
         json_put_uint(j, "peak_live_blocks", o->peak_live_blocks);
         json_put_uint(j, "end_live_bytes", o->live_bytes);

@@ -109,9 +109,12 @@ static void print_what(const struct style *s, const struct whatif *w) {
                 str_addf(&line, " and %s reallocations", unit_count(&a, w->ops.n_reallocs));
         if (origin_knows_threads(v))
                 str_addf(&line, " of %u thread%s", w->ops.n_threads, unit_s(w->ops.n_threads));
-        str_addf(&line, " in %s, ", unit_duration(&a, w->ops.duration_us * 1000));
-        str_add(&line, is_paced ? "replayed at the recorded pace."
-                                : "replayed as fast as it goes, by the recorded clock.");
+        if (v->meta.flags & TRACE_LACKS_TIME)
+                str_add(&line, ", replayed as fast as it goes: the times are unknown.");
+        else
+                str_addf(&line, " in %s, %s", unit_duration(&a, w->ops.duration_us * 1000),
+                         is_paced ? "replayed at the recorded pace."
+                                  : "replayed as fast as it goes, by the recorded clock.");
         style_wrap(s, str_text(&line), 0);
         str_done(&line);
 }
@@ -164,7 +167,7 @@ static void print_estimates(const struct style *s, const struct whatif *w) {
 
         if (!e->n)
                 return;
-        str_add(&title, "Without a replay: what the peak of ");
+        str_addf(&title, "Without a replay: what the %s", e->has_no_peak ? "" : "peak of ");
         whatif_add_peak(e, s->utf8, &title);
         str_addf(&title, " live would lose%s if the blocks of this code were",
                  e->is_exact ? "" : " at most");

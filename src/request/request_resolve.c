@@ -69,14 +69,32 @@ static int check_life(const struct request *r, struct query *q, const struct req
                                  unit_duration(&t, end_ns)));
 }
 
+/* Sums of one moment, or of a whole run: between two times nobody knows what they were. */
+static int check_sums(const struct request_time *t, const char *key, const struct query *q,
+                      struct err *reterr) {
+        const struct trace_view *v = query_view(q);
+
+        if (!(v->meta.flags & TRACE_IS_TOTALS) || v->n_slices > 2 || /* the first has nothing */
+            !t->is_set || t->name || !t->ns || t->ns >= v->end_ns)
+                return 0;
+        return err_about(
+                reterr, key,
+                err_set(reterr, -ENOTSUP,
+                        "the file has one sum for each call path, and no times: leave it out"));
+}
+
 static int resolve_window(const struct request *r, struct query *q, struct request_resolved *x,
                           struct err *reterr) {
         const struct request_time *end = r->at.is_set ? &r->at : &r->to;
         const char *key = r->at.is_set ? "at" : "to";
         uint64_t end_ns = query_view(q)->end_ns;
         enum query_edge edge;
-        int y = find_time(&r->from, "from", q, x, &x->scope.from_ns, &edge, reterr);
+        int y = check_sums(&r->from, "from", q, reterr);
 
+        if (y >= 0)
+                y = check_sums(end, key, q, reterr);
+        if (y >= 0)
+                y = find_time(&r->from, "from", q, x, &x->scope.from_ns, &edge, reterr);
         if (y >= 0)
                 y = find_time(end, key, q, x, &x->scope.to_ns, &edge, reterr);
         if (y < 0)

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "name/name.h"
 #include "query/search_pattern.h"
+#include "query/spent_time.h"
 #include "source/source_file.h"
 
 enum { SUBJECT_MAX_TOLD = 5, SUBJECT_MAX_NAME = 70 };
@@ -325,7 +326,9 @@ static int choose(struct seeking *k, const struct candidates *c, unsigned *ret_r
         else if (best & RANK_NO_LINES)
                 r = err_set(
                         reterr, -ENODATA,
-                        "'%s': the trace has no line numbers for it: build with -g, or run 'silt symbolize FILE --debug-path DIR' with its debug information",
+                        query_is_imported(k->q)
+                                ? "'%s': the other tool's file has no line numbers for it: build with -g, and record the program again"
+                                : "'%s': the trace has no line numbers for it: build with -g, or run 'silt symbolize FILE --debug-path DIR' with its debug information",
                         k->what);
         else if (names.n > 1)
                 r = refuse_several(k->what, "functions", names.items, names.n, reterr);

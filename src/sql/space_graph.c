@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "keep/missing_blocks.h"
+#include "query/spent_time.h"
 
 enum { BYTES_OF_A_BLOCK = 12 }; /* in a trace, about */
 
@@ -129,6 +130,11 @@ static int graph_number(struct sql_space *s, sqlite3_value *number, size_t *ret,
         *ret = held_graph_newest(s->trace.q, s->process, SIZE_MAX);
         if (*ret != SIZE_MAX)
                 return 0;
+        if (query_is_imported(s->trace.q))
+                return err_set(
+                        reterr, -ENOENT,
+                        "%s was made by another tool, and has no reference graph: record the program with 'silt run --graph-every 1m'",
+                        s->trace.path);
         return err_set(reterr, -ENOENT,
                        "%s has no reference graph%s: take one with "
                        "'silt snapshot PID --graph', or record with --leaks or --graph-every 1m",

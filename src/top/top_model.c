@@ -543,7 +543,7 @@ static void add_doubts(const struct model *m, struct str *to) {
         if (model_totals(m)->lacks_events)
                 str_add(to,
                         " These are sums that another tool made: growth and rates are unknown.");
-        else if (!model_has_rates(m))
+        else if (!model_has_rates(m) && !m->is_of_time)
                 str_add(to, " The recording has no times: growth and rates are unknown.");
         if (query_damage(m->q)[0]) {
                 str_addf(to, " A part of the trace cannot be read: %s.", query_damage(m->q));

@@ -249,12 +249,19 @@ int foreign_find(const uint8_t *bytes, size_t n, const char *base, struct foreig
         return 0;
 }
 
+static foreign_import_fn importer; /* NULL: nobody makes traces of others' files */
+static foreign_title_fn titler;
+
 int foreign_refuse(int fd, const char *path, struct err *reterr) {
+        const char *title = titler ? titler(fd) : NULL;
         uint8_t head[HEAD_BYTES];
         const char *slash = strrchr(path, '/');
         ssize_t n = pread(fd, head, sizeof(head), 0);
         struct foreign f;
 
+        if (title)
+                return err_set(reterr, -EINVAL, "'%s' is %s, not a silt trace: " IMPORT_IT, path,
+                               title);
         if (n > 0 && foreign_find(head, (size_t)n, slash ? slash + 1 : path, &f) == 0)
                 return err_set(reterr, -EINVAL, "'%s' is %s, not a silt trace: %s", path, f.what,
                                f.advice);
@@ -267,10 +274,9 @@ int foreign_refuse(int fd, const char *path, struct err *reterr) {
 
 /* ---- read all the same ------------------------------------------------------------------------ */
 
-static foreign_import_fn importer; /* NULL: nobody makes traces of others' files */
-
-void foreign_set_importer(foreign_import_fn fn) {
+void foreign_set_importer(foreign_import_fn fn, foreign_title_fn title) {
         importer = fn;
+        titler = title;
 }
 
 int foreign_import(int fd, const char *path, struct err *reterr) {

@@ -20,6 +20,8 @@ int foreign_refuse(int fd, const char *path, struct err *reterr);
 /* Makes a trace of such a file: a descriptor of it, the caller's; -ENOENT: it cannot be made of this one; or another -errno, with a
  * sentence. Readers ask it before they refuse a file. */
 typedef int (*foreign_import_fn)(int fd, const char *path, struct err *reterr);
+/* What it makes traces of: "a pprof profile"; NULL: nothing that it knows. */
+typedef const char *(*foreign_title_fn)(int fd);
 /* For all readers from now on; NULL: none, as at the start. */
-void foreign_set_importer(foreign_import_fn fn);
+void foreign_set_importer(foreign_import_fn fn, foreign_title_fn title);
 int foreign_import(int fd, const char *path, struct err *reterr);

@@ -388,6 +388,57 @@ def test_ltrace_says_what_it_does_not_show(t):
         assert ("Blocks of strdup and other functions that allocate inside the C library are missing" in words) == is_said, words
 
 
+def test_ltrace_without_call_sites_is_not_judged(t):
+    """One call path for all that the program allocates: of no block is told what became of it. With -i addresses are call paths."""
+    lines = [f"server->malloc({100 + i % 7}) = 0x{0x1000 + i * 0x100:x}" for i in range(3000)]
+    lines += [f"server->free(0x{0x1000 + i * 0x100:x}) = <void>" for i in range(2000)]
+    for head, is_judged in (("", False), ("[0x401136] ", True)):
+        path = dump(t, "lt.log", "".join(head + line + "\n" for line in lines))
+        words = " ".join(t.silt.command("report", path).text.split())
+        assert ("It names no call sites, only files of code: record with ltrace -i." in words) != is_judged, words
+        assert ("The source names no call sites, so it is unknown whether it leaks." in words) != is_judged, words
+        assert ("LEAK SUMMARY" in words) == is_judged and ("startup memory" in words or "in caches" in words) == is_judged, words
+        assert "server peaked at" in words and "the program" not in words, words
+        assert ("(code without a name at 0x401136 in server)" in words) == is_judged, words
+
+
+def test_samples_are_where_they_were_taken(t):
+    """Of samples nothing is folded away: who requested memory is not asked, and what the C library did is no work of its caller."""
+    script = dump(t, "faults.txt", "busy 7/7 1.000000:          3 page-faults: \n\t   7f10 memset+0x20 (/lib/libc.so.6)\n\t   401136 fill+0x20 (/usr/bin/busy)\n\n")
+    (row,) = [r for r in report(t, script, "--group-by", "function")["groups"] if r["self"]["value"]]
+    assert row["function"] == "memset", row
+
+
+def test_no_advice_that_another_tools_file_cannot_follow(t):
+    """What needs a recording of silt's own says so; times that nobody knows are no window and no duration."""
+    folded = dump(t, "a.folded", "main;serve 3\n")
+    heap = dump(t, "a.heap", "heap profile: 3: 2600 [5: 4300] @ heapprofile\n3: 2600 [5: 4300] @ 0x10 0x20\n")
+    log = dump(t, "m.log", "= Start\n@ ./x:[0x1206] + 0x1000 0xbb8\n@ ./x:[0x1206] - 0x1000\n")
+    script = dump(t, "perf.txt", "busy 7/7 1.000000:     250000 cpu-clock:u: \n\t   401136 hot+0x20 (/usr/bin/busy)\n\n")
+    for path in (folded, heap, log):
+        for words in (("tasks", path), ("holders", path), ("heap", path, "-o", t.path("never.svg"))):
+            r = t.silt.command(*words)
+            assert r.code == 2 and "made by another tool" in r.errors and "snapshot" not in r.errors, (words, r.errors)
+        for command in ("verify", "symbolize"):
+            r = t.silt.command(command, path)
+            assert r.code == 2 and "not a silt trace: make a trace of it with 'silt import'" in r.errors, (command, r.errors)
+    for path in (folded, heap):
+        for option in ("--from", "--to"):
+            r = t.silt.command("report", path, option, "500ms")
+            assert r.code == 2 and f"{option}: the file has one sum for each call path, and no times" in r.errors, r.errors
+    r = t.silt.command("whatif", folded)
+    assert r.code == 2 and "is not a profile of memory" in r.errors, r.errors
+    r = t.silt.command("whatif", script)
+    assert r.code == 2 and "has samples of time and no allocations" in r.errors, r.errors
+    words = " ".join(t.silt.command("whatif", heap).text.split())
+    assert "100 % less would be live: 0 B instead of 2.5 KiB. The peak is unknown." in words, words
+    words = " ".join(t.silt.command("whatif", log).text.split())
+    assert "1 allocations and 1 frees, replayed as fast as it goes: the times are unknown." in words, words
+    r = t.silt.command("whatif", "--paced", log)
+    assert r.code == 2 and "has no times" in r.errors, r.errors
+    assert "has no times" not in t.silt.command("top", "--batch", script).text
+
+
 def test_dhat_without_lifetimes_knows_nothing_live(t):
     """`bklt` is false: sums of what was allocated, and no word on what was freed."""
     path = t.path("totals.dhat")
