@@ -128,6 +128,11 @@ static int check_metric(const struct export_options *o, struct err *reterr) {
                         err_set(reterr, -EINVAL,
                                 "%s files carry blocks, not mappings: choose folded, pprof or speedscope",
                                 f->name));
+        if (r->has_metric && r->metric == QUERY_GROWTH && strcmp(f->name, "speedscope") == 0)
+                return err_about(
+                        reterr, "by",
+                        err_set(reterr, -EINVAL,
+                                "speedscope files cannot carry growth, which may be below 0: choose peak, end, allocated, count or temporary"));
         return 0;
 }
 
