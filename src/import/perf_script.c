@@ -383,6 +383,7 @@ static int read_perf_script(struct import_input *in, struct import_trace *t, str
 const struct import_format import_perf_script = {
         .name = "perf-script",
         .title = "samples that perf script printed",
+        .ends_with_line = true,
         .lacks = "samples, but not what was live in memory",
         .has_types = true,
         .matches = matches,
