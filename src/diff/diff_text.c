@@ -174,6 +174,13 @@ static bool is_same_command(const struct diff *d) {
         return is_same;
 }
 
+/* Another tool may know the program alone. */
+static bool knows_arguments(const struct diff_side *s) {
+        bool is_one = s->answer->scope.process != QUERY_ALL && s->source->request->process;
+
+        return (!is_one && s->v->meta.n_args) || side_process(s)->start.n_args;
+}
+
 static void add_side(const struct diff *d, enum name_side side, struct str *to) {
         const struct diff_side *x = &d->sides[side];
         struct unit_text a, b;
@@ -189,7 +196,7 @@ static void add_side(const struct diff *d, enum name_side side, struct str *to) 
         str_add(to, " (");
         begin = to->n;
         if (side == NAME_NEW && is_same_command(d))
-                str_add(to, "the same command");
+                str_add(to, knows_arguments(x) ? "the same command" : "the same program");
         else
                 side_add_command(x, TEXT_COMMAND_BYTES, to);
         if (to->n == begin)

@@ -70,6 +70,14 @@ static bool take_symbol(struct heap_dump *d, const char *line) {
 /* Of silt alone, among the mapped files, where others pass it over: the figures stand for all blocks already. */
 static const char estimates[] = "# silt: estimates from samples, one in bytes: ";
 
+/* The program lies first among the mapped files, and is no library. */
+static void name_program(struct heap_dump *d) {
+        const char *path = d->maps.list.n == 1 ? d->maps.list.items[0].path : NULL;
+
+        if (path && !d->program[0] && !strstr(path, ".so"))
+                d->program = arena_strdup(d->arena, path);
+}
+
 int heap_dump_take_line(struct heap_dump *d, const char *line, const struct import_input *in,
                         struct err *reterr) {
         (void)in;
@@ -82,6 +90,7 @@ int heap_dump_take_line(struct heap_dump *d, const char *line, const struct impo
         }
         if (d->in_maps) {
                 import_maps_add_line(&d->maps, line);
+                name_program(d);
                 return 1;
         }
         if (strcmp(line, "MAPPED_LIBRARIES:") == 0) {
@@ -336,7 +345,7 @@ int heap_dump_put(struct heap_dump *d, struct import_trace *t, const struct impo
                                            .has_no_traffic = !has_allocs(d),
                                            .has_no_peak = import_trace_n_files(t) == 1,
                                            .sample_bytes = is_estimate(d) ? d->sample_bytes : 0,
-                                           .command = d->program};
+                                           .program = d->program};
         uint64_t n_larger = 0;
         int r;
 

@@ -201,7 +201,7 @@ int import_trace_begin(struct import_trace *t, const struct import_begin *b, str
         t->unit = b->unit;
         meta.n_args = process.n_args = split_command(t, b->command, &args);
         meta.args = process.args = args;
-        process.exe = meta.n_args ? args[0] : "";
+        process.exe = meta.n_args ? args[0] : b->program ? b->program : "";
         fd = dup(t->fd);
         if (fd < 0)
                 return err_set_errno(reterr, -errno, "cannot make a trace");

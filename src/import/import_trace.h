@@ -34,6 +34,7 @@ struct import_begin {
         enum trace_unit unit; /* another one than bytes takes has_no_blocks */
         bool counts_samples;  /* of another unit: allocations are samples, all of which are known */
         const char *command;  /* words between blanks; NULL or "": unknown */
+        const char *program;  /* its first word, if that alone is known */
         uint32_t pid;         /* 0: unknown */
         uint64_t started_unix_ns;
         uint32_t page_bytes; /* 0: unknown */

@@ -381,7 +381,7 @@ static int begin(struct ltrace *l, const struct line_head *h) {
                 &(struct import_begin){
                         .has_no_time = !h->has_time,
                         /* the first call is the program's, unless a library's were traced, too */
-                        .command = strstr(h->module, ".so") ? "" : h->module},
+                        .program = strstr(h->module, ".so") ? "" : h->module},
                 l->reterr);
 }
 

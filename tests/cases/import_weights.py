@@ -439,6 +439,14 @@ def test_no_advice_that_another_tools_file_cannot_follow(t):
     assert "has no times" not in t.silt.command("top", "--batch", script).text
 
 
+def test_dumps_are_of_the_program_that_is_mapped_first(t):
+    maps = "MAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 7 /opt/app/server\n7f00000-7f10000 r-xp 00000000 08:01 8 /lib/libc.so.6\n"
+    for name, head in (("a.heap", "heap profile: 3: 2600 [5: 4300] @ heapprofile\n3: 2600 [5: 4300] @ 0x401000\n"),
+                       ("b.heap", "heap_v2/1\n  t*: 3: 2600 [5: 4300]\n@ 0x401000\n  t*: 3: 2600 [5: 4300]\n\n")):
+        got = report(t, dump(t, name, head + maps))
+        assert got["headline"].startswith("server held"), got["headline"]
+
+
 def test_dhat_without_lifetimes_knows_nothing_live(t):
     """`bklt` is false: sums of what was allocated, and no word on what was freed."""
     path = t.path("totals.dhat")
