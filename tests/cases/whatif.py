@@ -285,6 +285,10 @@ def test_what_cannot_be_replayed(t):
     with open(t.path("totals.txt"), "w") as f:
         f.write("main;f 100\nmain;g 200\n")
     r = t.silt.command("whatif", t.path("totals.txt"))
+    assert r.code == 2 and "is not a profile of memory" in r.errors, r.text + r.errors
+    with open(t.path("totals.heap"), "w") as f:
+        f.write("heap profile: 3: 4096 [ 3: 4096] @ heapprofile\n 3: 4096 [ 3: 4096] @ 0x401000 0x402000\n\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 1 /bin/x\n")
+    r = t.silt.command("whatif", t.path("totals.heap"))
     assert r.code == 0 and r.text.startswith("Nothing to replay: the file has totals and no single allocations"), r.text + r.errors
     assert t.silt.record(trace, [shapes(t), "vectors"]).code == 0
     with open(trace, "rb") as whole, open(t.path("cut.silt"), "wb") as cut:
