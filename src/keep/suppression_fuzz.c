@@ -43,8 +43,8 @@ static size_t split(char *text, struct suppression_place *places) {
         char *at = text, *line;
         size_t n = 0;
 
-        while (n < MAX_PLACES && (line = strsep(&at, "\n")))
-                places[n++] =
+        for (; n < MAX_PLACES && (line = strsep(&at, "\n")); n++)
+                places[n] =
                         (struct suppression_place){.function = line,
                                                    .object = n % 2 ? "/usr/lib/libfoo.so.1" : "",
                                                    .source = n % 3 ? "/src/load.c" : "",
