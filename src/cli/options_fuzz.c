@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as the command lines of run, report, view, diff, check, source, flame and snapshot, and as sizes and times: refused in one line, or
- * understood. The input is words with tabs or NULs between them; the low bits of the first byte choose the command ('0'
- * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot, those from 128 on view).
+/* Any words as the command lines of run, attach, report, view, diff, check, source, flame and snapshot, and as sizes, times and conditions: refused in one
+ * line, or understood. The input is words with tabs or NULs between them; the bits of the first byte choose the command ('0'
+ * report, '1' run, '2' diff, '4' source, '6' check, '8' flame, '@' snapshot, those from 128 on attach, those from 192 on view).
  *
  * covers: src/cli/options.c src/cli/asking.c src/base/units.c src/query/filter.c src/record/snapshot_protocol.c */
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/macros.h"
 #include "base/units.h"
 #include "cli/cmd_parse.h"
+#include "cli/options.h"
 #include "query/query.h"
 #include "record/supervisor.h"
 
@@ -55,6 +56,30 @@ static void fuzz_filter(const struct query_filter *f) {
         if (strchr(query_filter_text(f), '\n'))
                 abort();
         query_filter_needs_events(f);
+        query_filter_is_by_age(f);
+        query_filter_has_ages(f);
+        query_filter_has_sites(f);
+}
+
+/* Each word as a condition of the next one, as others than the command line name them: refused in one line, or kept. */
+static void fuzz_conditions(char *const *words, int n) {
+        struct query_filter *f = query_filter_new();
+        size_t n_kept = 0;
+
+        for (int i = 1; i + 1 < n; i++) {
+                struct err err = {0};
+
+                if (query_filter_add(f, words[i], words[i + 1], &err) >= 0) {
+                        if (strcmp(query_filter_condition(f, n_kept++).value, words[i + 1]) != 0)
+                                abort();
+                } else if (!err.text[0] || strchr(err.text, '\n')) {
+                        abort();
+                }
+        }
+        if (query_filter_n(f) != n_kept || query_filter_is_empty(f) != !n_kept)
+                abort();
+        fuzz_filter(f);
+        query_filter_free(f);
 }
 
 /* What went to stderr is nothing, or one line. */
@@ -62,6 +87,22 @@ static void check_said(FILE *said, char *const *text, const size_t *n, bool unde
         fflush(said); /* fills text and n */
         if (understood ? *n != 0 : *n && strchr(*text, '\n') != *text + *n - 1)
                 abort();
+}
+
+/* Whatever a name is, it stays in its line. */
+static void fuzz_said(const char *word) {
+        FILE *usual = stderr;
+        char *text = NULL;
+        size_t n = 0;
+
+        stderr = open_memstream(&text, &n); /* glibc's is a variable */
+        cli_say("'%s'", word);
+        fclose(stderr);
+        stderr = usual;
+        for (size_t i = 0; i < n; i++)
+                if ((unsigned char)text[i] < ' ' && (text[i] != '\n' || i + 1 < n))
+                        abort();
+        free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -81,7 +122,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (char *p = copy; p < copy + size && n < MAX_WORDS; p += strlen(p) + 1) {
                 words[n++] = p;
                 fuzz_numbers(p);
+                fuzz_said(p);
         }
+        fuzz_conditions(words, n);
         said = open_memstream(&said_text, &n_said);
         stderr = said; /* glibc's are variables */
         stdout = fopen("/dev/null", "w");
@@ -90,12 +133,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 bool understood = run_options_parse(n, words, &o, &status);
 
                 check_said(said, &said_text, &n_said, understood);
-        } else if (data[0] & 128) {
+        } else if ((data[0] & 192) == 128) {
                 struct attach_command c;
                 bool understood = attach_options_parse(n, words, &c, &status);
 
                 check_said(said, &said_text, &n_said, understood);
-        } else if (data[0] & 64) {
+        } else if ((data[0] & 192) == 64) {
                 struct snapshot_options o;
                 bool understood = snapshot_options_parse(n, words, &o, &status);
 
@@ -118,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
                 check_said(said, &said_text, &n_said, understood);
                 source_command_done(&c);
-        } else if (data[0] & 128) {
+        } else if (data[0] & 64) {
                 struct view_command c;
                 bool understood = view_options_parse(n, words, &c, &status);
 
