@@ -3,7 +3,7 @@
  * the others, with bars between them, are the answers one after the other. What is refused is so in one line; what is not is one whole
  * document, and text that moves no cursor.
  *
- * covers: src/fleet/server_rows.c src/fleet/fleet_question.c src/fleet/fleet_answer.c src/fleet/fleet_sql.c src/fleet/fleet_words.c src/fleet/fleet_text.c src/fleet/fleet_json.c */
+ * covers: src/fleet/server_rows.c src/fleet/fleet_question.c src/fleet/fleet_answer.c src/fleet/fleet_sql.c src/fleet/fleet_words.c src/fleet/fleet_text.c src/fleet/fleet_json.c src/fleet/fleet_csv.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,9 +73,33 @@ static void check_json(const struct fleet_answer *a) {
 
         expect(out != NULL);
         fleet_print_json(out, a);
-        fleet_print_csv(out, a);
         fclose(out);
         expect(n > 2 && text[0] == '{' && strcmp(text + n - 2, "}\n") == 0 && strlen(text) == n);
+        free(text);
+}
+
+/* Every line has as many cells as the one before, whatever is in them. */
+static void check_csv(const struct fleet_answer *a) {
+        char *text = NULL;
+        size_t n = 0, n_cells = 1, n_before = 0, n_lines = 0;
+        bool is_quoted = false;
+        FILE *out = open_memstream(&text, &n);
+
+        expect(out != NULL);
+        fleet_print_csv(out, a);
+        fclose(out);
+        for (size_t i = 0; i < n; i++) {
+                is_quoted ^= text[i] == '"';
+                if (is_quoted || (text[i] != ',' && text[i] != '\n'))
+                        continue;
+                n_cells++;
+                if (text[i] != '\n')
+                        continue;
+                expect(n_lines++ == 0 || n_cells == n_before);
+                n_before = n_cells;
+                n_cells = 1;
+        }
+        expect(!is_quoted && n_cells == 1 && n_lines == a->n_rows + (a->columns.n > 0));
         free(text);
 }
 
@@ -101,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                 if (r >= 0) {
                         check_text(&a);
                         check_json(&a);
+                        check_csv(&a);
                 }
                 fleet_answer_done(&a);
         }
