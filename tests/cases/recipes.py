@@ -10,6 +10,7 @@ import sqlite3
 import sys
 
 from harness.massif import massif_file
+from harness.ninja import build_targets
 from harness.process import run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -46,6 +47,7 @@ def shop(t, name="shop.silt", options=(), arguments=()):
 
 def test_page_is_as_printed(t):
     build = os.path.dirname(t.silt.path)
+    build_targets(build, "examples/shop", "examples/index_loader")  # then the tool finds them made
     r = run([sys.executable, os.path.join(ROOT, "tools", "recipes.py"), "--build", build, "--check"], timeout_s=900)
     assert r.code == 0, r.text + r.errors
 

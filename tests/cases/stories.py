@@ -6,22 +6,15 @@ import os
 import re
 import sys
 
+from harness.ninja import build_example, build_targets
 from harness.process import run
 
 ALARMS = {"growing", "leak", "large-site", "short-peak", "regrowth", "slack"}
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def program(t, name):
-    """Built when asked for: those in Rust are no part of `ninja all`."""
-    build = os.path.dirname(t.silt.path)
-    r = run(["ninja", "-C", build, "--quiet", "examples/" + name], timeout_s=900)  # a crate and what it needs, on a slow machine
-    assert r.code == 0, r.text + r.errors
-    return os.path.join(build, "examples", name)
-
-
 def findings(t, name, *arguments):
-    r = t.silt.record(t.path("t.silt"), [program(t, name), *map(str, arguments)], ["-f"])
+    r = t.silt.record(t.path("t.silt"), [build_example(t.silt.path, name), *map(str, arguments)], ["-f"])
     assert r.code == 0, r.errors
     got, why = t.silt.report(t.path("t.silt"))
     assert got, why
@@ -100,6 +93,7 @@ def test_a_program_that_is_fine(t):
 
 def test_pages_are_as_printed(t):
     build = os.path.dirname(t.silt.path)
+    build_targets(build, "all", "examples/index_loader", "examples/simulator")  # then the tool finds them made
     r = run([sys.executable, os.path.join(ROOT, "tools", "stories.py"), "--build", build, "--check"], timeout_s=900)
     assert r.code == 0, r.text + r.errors
 

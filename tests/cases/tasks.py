@@ -10,6 +10,7 @@ import subprocess
 from harness.answer import parse
 from harness.cases import skip
 from harness.locks import Lock
+from harness.ninja import build_example
 from harness.process import kill_family, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -22,9 +23,7 @@ def build_with_tokio(t, folder, name):
     """Path of the program. With what examples/simulator is built of, whose crates are compiled once for all."""
     if not glob.glob("/usr/share/cargo/registry/tokio-1*"):
         skip("librust-tokio-dev is not installed")
-    examples = os.path.join(os.path.dirname(t.silt.path), "examples")
-    r = run(["ninja", "-C", os.path.dirname(t.silt.path), "--quiet", "examples/simulator"], timeout_s=900)
-    assert r.code == 0, r.text + r.errors
+    examples = os.path.dirname(build_example(t.silt.path, "simulator"))
     project = os.path.join(t.context.work_dir, "crate_" + name)
     tools = {name: f"/usr/bin/{name}" if os.path.exists(f"/usr/bin/{name}") else name for name in ("cargo", "rustc")}
     made = os.path.join(examples, "simulator.build")

@@ -9,6 +9,7 @@ import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TESTS)
+from harness.ninja import build_example  # noqa: E402
 from wild._reader import List  # noqa: E402
 
 TRAFFIC = "ms=4000 requests=2000 size=1500 kept_pct=100 hold_kb=40 others=0 steps=100 seed=7"
@@ -74,9 +75,7 @@ def compile_one(name):
 
 def example(name):
     def make(_folder, silt):
-        build = os.path.dirname(silt)
-        subprocess.run(["ninja", "-C", build, "--quiet", "examples/" + name], check=True)
-        return os.path.join(build, "examples", name)
+        return build_example(silt, name)
     return make
 
 
