@@ -112,7 +112,7 @@ def test_foreign_files(t):
             run(["valgrind", "-q", f"--tool={tool}", f"--{tool}-out-file={path}", t.path("story")])
             (made if tool == "callgrind" else read)[path] = what
         run(["valgrind", f"--log-file={folder}/log", t.path("story")])
-        read[f"{folder}/log"] = "a valgrind log"
+        read[f"{folder}/log"] = "a memcheck log"
     if shutil.which("heaptrack"):
         run(["heaptrack", "-o", f"{folder}/heaptrack", t.path("story")], cwd=folder)
         for name in os.listdir(folder):
