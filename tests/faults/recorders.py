@@ -59,6 +59,17 @@ def test_killed_at_random_moments(t):
         assert totals["allocations"] <= told(bare.stdout)["allocations"], totals
 
 
+def test_killed_by_the_programs_first_call(t):
+    """The trace names the program, and says that its end is missing."""
+    recording = Recording(t, [t.victim("assassin")], ["-f"])
+    status, out, err = recording.finish()
+    assert (status, out) == (3, b""), (status, out, err)
+    one_line(err, "recorder", "died")
+    report = whole(t, recording.trace, may_end_early=True)
+    assert [x["command"] for x in report["processes"]] == [[t.victim("assassin")]], report["processes"]
+    assert report["ended"] == "unknown", report["ended"]
+
+
 def test_killed_while_the_program_joins(t):
     """The recorder dies before it answers: the program does not wait for the answer."""
     argv = crew(t, 1, 0)
