@@ -165,9 +165,10 @@ static int draw_into_file(const struct flame_command_options *o, const char *pat
         int r = product_draw(&product, draw, &d, &n, reterr);
 
         if (r >= 0)
-                cli_say("flame graph: %s (%s, %s frame%s): open it in a browser", path,
-                        unit_bytes(&size, n), unit_count(&frames, d.result.n_frames),
-                        unit_s(d.result.n_frames));
+                cli_say("flame graph: %s (%s, %s frame%s): %s", path, unit_bytes(&size, n),
+                        unit_count(&frames, d.result.n_frames), unit_s(d.result.n_frames),
+                        d.result.n_frames ? "open it in a browser"
+                                          : "there is nothing to draw; the picture says why");
         return r;
 }
 

@@ -259,6 +259,8 @@ static int write_opened(struct export_job *job, const struct export_options *o,
                 r = err_set_errno(reterr, -(errno ? errno : EIO), "cannot write");
         if (r >= 0 && at.note[0] && !job->told->note[0])
                 snprintf(job->told->note, sizeof(job->told->note), "%s", at.note);
+        if (r >= 0)
+                r = unseen_part_note_empty(job, reterr);
         if (r >= 0) {
                 unseen_part_note_time(job, o->format);
                 r = unseen_part_add(job, &job->told->unseen, reterr);

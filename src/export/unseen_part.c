@@ -98,3 +98,33 @@ void unseen_part_note_time(struct export_job *job, const struct export_format *f
                                  : "samples of time are left out: firefox, folded, perf-script, "
                                    "pprof and speedscope carry them");
 }
+
+int unseen_part_note_empty(struct export_job *job, struct err *reterr) {
+        const struct request *asked = job->request;
+        bool is_filtered = asked->filter && !query_filter_is_empty(asked->filter);
+        bool is_part = asked->from.is_set || asked->to.is_set || asked->at.is_set;
+        const char *what = job->scope.of_time       ? "samples"
+                           : job->scope.of_mappings ? "mappings"
+                                                    : "blocks";
+        struct query_answer *a = NULL;
+        const struct query_totals *t;
+        int r;
+
+        if (!is_filtered && !is_part)
+                return 0;
+        r = query_ask(job->q, &job->scope, &a, reterr);
+        if (r < 0)
+                return r;
+        t = &a->totals;
+        if (!t->n_allocs && !t->alloc_bytes && !t->begin_bytes && !t->begin_blocks &&
+            !t->peak_bytes && !t->peak_blocks)
+                export_note(job, "there are no %s %s: try another %s", what,
+                            !is_filtered ? "in this window"
+                            : is_part    ? "that the filter matches in this window"
+                                         : "that the filter matches",
+                            !is_filtered ? "one"
+                            : is_part    ? "filter or window"
+                                         : "filter");
+        query_answer_free(a);
+        return 0;
+}

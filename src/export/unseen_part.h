@@ -11,3 +11,6 @@ int unseen_part_add(struct export_job *job, struct str *to, struct err *reterr);
 
 /* The CPU samples of a recording of both, which a file of memory does not have. */
 void unseen_part_note_time(struct export_job *job, const struct export_format *f);
+
+/* That a filter or a window selects nothing: the file is as empty as that, and its reader does not say why. */
+int unseen_part_note_empty(struct export_job *job, struct err *reterr);

@@ -91,6 +91,21 @@ def test_what_the_recording_lacks_is_said(t):
             assert r.code == 0 and len(said) == (words is not None) and (not words or words in said[0]), (trace, form, r.errors)
 
 
+def test_a_filter_that_selects_nothing_is_told(t):
+    """The file is as empty as that, and its reader does not say why."""
+    trace = recorded(t)
+    for name in ("csv", "heaptrack", "massif", "perfetto", "pprof", "sqlite"):
+        for options, says in ((("--function", "nosuch"), "there are no blocks that the filter matches: try another filter"),
+                              (("--size", "5000..6000", "--to", "60s"), "that the filter matches in this window: try another filter or window"),
+                              (("--function", "keep"), None), ((), None)):
+            r = t.silt.command("export", trace, "--format", name, "-f", "-o", t.path("out"), *options)
+            assert r.code == 0 and (says in r.errors if says else "there are no" not in r.errors), (name, options, r.errors)
+    r = t.silt.command("flame", trace, "--function", "nosuch", "-f", "-o", t.path("out.svg"))
+    assert r.code == 0 and "0 frames): there is nothing to draw; the picture says why" in r.errors, r.errors
+    with open(t.path("out.svg")) as f:
+        assert "Nothing that the filter matches" in f.read()
+
+
 def test_csv(t):
     trace = recorded(t)
     with open(export(t, trace, "csv"), newline="") as f:
