@@ -23,6 +23,9 @@ enum {
         PERFETTO_PROCESS_TRACK = 1,
         PERFETTO_LIVE_TRACK = 2,
         PERFETTO_RSS_TRACK = 3,
+        PERFETTO_CLOCK_REALTIME = 1,
+        PERFETTO_CLOCK_MONOTONIC_COARSE = 4, /* of heap profiles */
+        PERFETTO_CLOCK_BOOTTIME = 6,         /* of all else */
 };
 
 struct perfetto {
@@ -50,6 +53,26 @@ static void put_packet(struct perfetto *p, Perfetto__TracePacket *packet) {
         vec_reserve(&p->bytes, perfetto__trace__get_packed_size(&trace));
         p->bytes.n = perfetto__trace__pack(&trace, p->bytes.items);
         fwrite(p->bytes.items, 1, p->bytes.n, p->job->out);
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------ */
+
+/* Times are those of the recording, which begins at 0. Readers leave out heap profiles whose clock they cannot turn into that of the trace. */
+static void put_clocks(struct perfetto *p) {
+        Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+        Perfetto__ClockSnapshot snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
+        Perfetto__Clock boot = PERFETTO__CLOCK__INIT, coarse = PERFETTO__CLOCK__INIT,
+                        real = PERFETTO__CLOCK__INIT;
+
+        boot.clock_id = PERFETTO_CLOCK_BOOTTIME;
+        coarse.clock_id = PERFETTO_CLOCK_MONOTONIC_COARSE;
+        real.clock_id = PERFETTO_CLOCK_REALTIME;
+        real.timestamp = p->view->meta.started_unix_ns;
+        snapshot.clocks = (Perfetto__Clock *[]){&boot, &coarse, &real};
+        snapshot.n_clocks = real.timestamp ? 3 : 2;
+        snapshot.primary_trace_clock = PERFETTO_CLOCK_BOOTTIME;
+        packet.clock_snapshot = &snapshot;
+        put_packet(p, &packet);
 }
 
 /* ---- counters ---------------------------------------------------------------------------------- */
@@ -83,6 +106,7 @@ static void put_counter(struct perfetto *p, uint64_t track, uint64_t time_ns, ui
 
         event.type = PERFETTO_TYPE_COUNTER;
         event.track_uuid = track;
+        event.counter_value_field_case = PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
         event.counter_value = (int64_t)value;
         packet.timestamp = time_ns;
         packet.track_event = &event;
@@ -257,6 +281,7 @@ static void put_profile(struct perfetto *p, const struct query_answer *a) {
                 put_path(p, a->sites[i].stack, i + 1);
                 dump.pid = p->pid;
                 dump.from_startup = true;
+                dump.start_timestamp = a->scope.from_ns;
                 dump.timestamp = p->end_ns;
                 dump.heap_name = (char *)"malloc";
                 dump.sampling_interval_bytes = MAX(query_estimate_bytes(p->job->q), (uint64_t)1);
@@ -293,6 +318,7 @@ int export_perfetto(struct export_job *job, struct err *reterr) {
         p.end_ns = MIN(a->scope.to_ns, query_run_end_ns(job->q, a->scope.process));
         p.pid = export_pid(job, process);
         query_add_process_name(job->q, process, &name);
+        put_clocks(&p);
         put_track(&p, PERFETTO_PROCESS_TRACK, str_text(&name), false);
         put_track(&p, PERFETTO_LIVE_TRACK, "live memory", true);
         put_track(&p, PERFETTO_RSS_TRACK, "resident memory", true);

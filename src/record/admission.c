@@ -202,7 +202,8 @@ static void admission_admit_one(struct recorder *r, struct rendezvous_guest *gue
                         r, "attached to pid %d while it ran: blocks allocated earlier are not seen",
                         (int)guest->pid);
         }
-        if (r->images.n_added == 1) /* a recorder that is killed at once leaves a trace that names the program */
+        if (r->images.n_added ==
+            1) /* a recorder that is killed at once leaves a trace that names the program */
                 pipeline_end_slice(r->pipeline, recorder_now_ns(r), true);
         admission_plan(r, guest, is_emulated ? one->exe : NULL, &plan);
         one->is_nameless = plan.is_nameless;

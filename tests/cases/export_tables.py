@@ -193,6 +193,32 @@ def raw(path):
     return sums, r.stdout.decode()
 
 
+def test_perfetto(t):
+    """The profile adds up, the curves have the peak and the end, also if that is 0, and readers can turn the profile's clock into the trace's."""
+    trace = recorded(t)
+    folder = os.path.join(os.path.dirname(__file__), "../../src/export")
+    for options in ((), ("--to", "@peak"), ("--function", "churn")):
+        figures = totals(t, trace, *options)
+        with open(export(t, trace, "perfetto", *options), "rb") as f:
+            r = run(["protoc-c", "--decode=perfetto.Trace", "-I", folder, "perfetto.proto"], stdin=f.read())
+        assert r.code == 0, r.errors
+        packets = r.text.split("\npacket {")
+        clocks = next(p for p in packets if "clock_snapshot {" in p)
+        assert {"6", "4", "1"} == set(re.findall(r"clock_id: (\d+)", clocks)), clocks
+        assert packets.index(clocks) == 0 and "primary_trace_clock: 6" in clocks, clocks
+
+        def added(field):
+            return sum(int(n) for n in re.findall(rf"^ *{field}: (\d+)$", r.text, re.M))
+
+        assert added("self_allocated") == figures["bytes_allocated"] and added("alloc_count") == figures["allocations"], figures
+        assert added("self_allocated") - added("self_freed") == figures["end_live_bytes"], figures
+        assert added("alloc_count") - added("free_count") == figures["end_live_blocks"], figures
+        live = [p for p in packets if "track_event {" in p and "track_uuid: 2" in p]
+        values = [int(re.search(r"counter_value: (\d+)", p)[1]) for p in live]
+        assert len(values) == 1000 and max(values) == figures["peak_live_bytes"] and 0 in values, (len(values), max(values), figures)
+        assert "unknown" not in r.text and not re.search(r"^ *\d+: ", r.text, re.M), "fields without a name"
+
+
 def test_pprof(t):
     trace = recorded(t)
     for by in ("end", "peak"):
