@@ -60,6 +60,11 @@ static uint64_t module_base(const struct maps *maps, const struct mapping *m) {
         return m->begin - m->offset;
 }
 
+/* Then it may begin with a file's variables, which are another owner's. */
+static bool is_behind_file(const struct maps *maps, const struct mapping *m) {
+        return m > maps->list.items && m[-1].end == m->begin && m[-1].path[0] == '/';
+}
+
 /* Numbers of mappings and threads become those of owners: only who owns a root is one. */
 static int name_owners(const struct process_graph *p, const struct maps *maps,
                        struct heap_graph *h) {
@@ -88,7 +93,9 @@ static int name_owners(const struct process_graph *p, const struct maps *maps,
                                 const struct mapping *m = &maps->list.items[r->owner];
 
                                 o->name = strdup(m->path);
-                                o->base = r->kind == ROOT_DATA ? module_base(maps, m) : m->begin;
+                                o->base = r->kind == ROOT_DATA      ? module_base(maps, m)
+                                          : is_behind_file(maps, m) ? r->begin
+                                                                    : m->begin;
                         }
                 }
                 r->owner = owner_of[key] - 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reach/process_roots.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum {
         CHUNK_SLACK_BYTES =
                 1
                 << 16, /* a block's chunk is larger by that at most: alignment, and what cannot stand alone */
+        MAX_SEGMENTS = 64,
 };
 
 typedef VEC(struct reach_range) range_list;
@@ -168,7 +170,47 @@ static size_t thread_of(const struct process_view *v, const struct mapping *m) {
         return v->n_threads;
 }
 
-static struct reach_root root_of(const struct process_view *v, size_t i) {
+/* Where the last variable of a program or library ends, as the file's own head says that is mapped first; UINT64_MAX: nobody knows. */
+static uint64_t variables_end(const struct process_view *v, const struct mapping *of) {
+        const struct mapping *first = of;
+        Elf64_Phdr segments[MAX_SEGMENTS];
+        Elf64_Ehdr head;
+        uint64_t bias = UINT64_MAX, end = 0;
+        size_t n;
+
+        while (first > v->maps->list.items && strcmp(first[-1].path, of->path) == 0)
+                first--;
+        if (first->offset ||
+            v->memory->read(v->memory->ctx, first->begin, &head, sizeof(head)) != sizeof(head) ||
+            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > MAX_SEGMENTS ||
+            head.e_phoff > first->end - first->begin)
+                return UINT64_MAX;
+        n = head.e_phnum * sizeof(segments[0]);
+        if (v->memory->read(v->memory->ctx, first->begin + head.e_phoff, segments, n) != n)
+                return UINT64_MAX;
+        for (size_t i = 0; i < head.e_phnum; i++) {
+                const Elf64_Phdr *s = &segments[i];
+
+                if (s->p_type != PT_LOAD)
+                        continue;
+                if (bias == UINT64_MAX)
+                        bias = first->begin - (s->p_vaddr - s->p_offset);
+                end = MAX(end, bias + s->p_vaddr + s->p_memsz);
+        }
+        return end >= of->end ? ALIGN_UP(end, (uint64_t)PAGE_BYTES) : UINT64_MAX;
+}
+
+/* Zeroed variables stand behind the others, in memory without a name. The kernel makes one mapping of it and of what was mapped right behind it: up to
+ * where it is variables. */
+static uint64_t zeroed_end(const struct process_view *v, size_t i) {
+        const struct mapping *m = &v->maps->list.items[i];
+
+        if (!i || m->path[0] || m[-1].end != m->begin || !is_file(&m[-1]))
+                return m->begin;
+        return MIN(variables_end(v, &m[-1]), m->end);
+}
+
+static struct reach_root root_of(const struct process_view *v, size_t i, bool is_zeroed) {
         const struct mapping *m = &v->maps->list.items[i];
         size_t thread = thread_of(v, m);
 
@@ -176,8 +218,7 @@ static struct reach_root root_of(const struct process_view *v, size_t i) {
                 return (struct reach_root){.kind = ROOT_STACK, .owner = (uint32_t)thread};
         if (is_file(m))
                 return (struct reach_root){.kind = ROOT_DATA, .owner = (uint32_t)i};
-        /* zeroed variables stand behind the others, in memory without a name */
-        if (i && !m->path[0] && m[-1].end == m->begin && is_file(&m[-1]))
+        if (is_zeroed)
                 return (struct reach_root){.kind = ROOT_DATA, .owner = (uint32_t)(i - 1)};
         return (struct reach_root){.kind = ROOT_MAPPING, .owner = (uint32_t)i};
 }
@@ -190,21 +231,28 @@ static void add_root(struct process_roots *r, struct reach_root root, uint64_t b
                 vec_push(&r->list, root);
 }
 
-static void add_mapping(const struct process_view *v, const range_list *holes, size_t *hole,
-                        size_t i, struct process_roots *ret) {
-        const struct mapping *m = &v->maps->list.items[i];
-        struct reach_root root = root_of(v, i);
-        uint64_t at = m->begin;
-
-        while (*hole < holes->n && holes->items[*hole].end <= m->begin)
+static void add_part(const range_list *holes, size_t *hole, struct reach_root root, uint64_t at,
+                     uint64_t end, struct process_roots *ret) {
+        while (*hole < holes->n && holes->items[*hole].end <= at)
                 ++*hole;
-        for (size_t k = *hole; k < holes->n && holes->items[k].begin < m->end; k++) {
+        for (size_t k = *hole; k < holes->n && holes->items[k].begin < end; k++) {
                 if (holes->items[k].begin > at)
                         add_root(ret, root, at, holes->items[k].begin);
                 at = MAX(at, holes->items[k].end);
         }
-        if (at < m->end)
-                add_root(ret, root, at, m->end);
+        if (at < end)
+                add_root(ret, root, at, end);
+}
+
+static void add_mapping(const struct process_view *v, const range_list *holes, size_t *hole,
+                        size_t i, struct process_roots *ret) {
+        const struct mapping *m = &v->maps->list.items[i];
+        uint64_t zeroed = zeroed_end(v, i);
+
+        if (zeroed > m->begin)
+                add_part(holes, hole, root_of(v, i, true), m->begin, zeroed, ret);
+        if (zeroed < m->end)
+                add_part(holes, hole, root_of(v, i, false), zeroed, m->end, ret);
 }
 
 void process_roots_find(const struct process_view *v, struct process_roots *ret) {

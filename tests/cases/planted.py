@@ -73,6 +73,7 @@ OWNERS = {
     "worker": ("thread worker, frame of work_on_list → 3,000 blocks allocated by make_list", "thread worker", N_KEPT * (NODE + KEPT)),
     "thread-local": ("thread-local data of thread worker → 3,000 blocks allocated by make_list", "thread-local data of thread worker", N_KEPT * (NODE + KEPT)),
     "mapping": ("the mapping at 0x", None, N_KEPT * (NODE + KEPT)),
+    "behind": ("the mapping at 0x", None, N_KEPT * (NODE + KEPT)),
     "frame": ("the main thread, frame of serve_list → 3,000 blocks allocated by make_list", "the main thread", N_KEPT * (NODE + KEPT)),
     "set": ("the main thread, frame of serve_set → 1 block allocated by spawn_all", "the main thread", SET + N_KEPT * (ENTRY + TASK + KEPT)),
 }
@@ -125,6 +126,11 @@ def test_list_in_thread_local_data(t):
 
 def test_list_in_a_mapping(t):
     check_owner(t, "mapping")
+
+
+def test_list_in_a_mapping_behind_a_library(t):
+    """It is no variable of the library, although the kernel tells of one mapping."""
+    check_owner(t, "behind")
 
 
 def test_list_in_a_frame(t):

@@ -151,6 +151,30 @@ static __attribute__((noinline)) void wipe_stack(void) {
                 below[i] = 0;
 }
 
+/* Memory right behind the zeroed variables of a library: the kernel makes one mapping of both. */
+static void *map_behind_variables(void) {
+        FILE *maps = fopen("/proc/self/maps", "r");
+        char line[512], file[512] = "";
+        unsigned long begin, end, file_end = 0;
+        void *got = MAP_FAILED;
+
+        while (got == MAP_FAILED && fgets(line, sizeof(line), maps)) {
+                char path[512] = "";
+
+                if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %511s", &begin, &end, path) < 2)
+                        continue;
+                if (!path[0] && begin == file_end && strstr(file, ".so"))
+                        got = mmap((void *)end, 65536, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+                strcpy(file, path);
+                file_end = end;
+        }
+        fclose(maps);
+        if (got == MAP_FAILED)
+                exit(9);
+        return got;
+}
+
 int main(int n_args, char **args) {
         const char *where = args[n_args - 1];
 
@@ -174,6 +198,10 @@ int main(int n_args, char **args) {
         } else if (strcmp(where, "mapping") == 0) {
                 struct node **pool = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+                pool[7] = make_list();
+        } else if (strcmp(where, "behind") == 0) {
+                struct node **pool = map_behind_variables();
 
                 pool[7] = make_list();
         } else if (strcmp(where, "frame") == 0) {
