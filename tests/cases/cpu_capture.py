@@ -77,7 +77,7 @@ def test_without_rights(t):
         os.chmod(path, 0o777)
     trace = folder + "/t.silt"
     r = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", t.silt.path, "cpu", "run", "-q", "-o", trace, "--",
-             "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=10000"])
+             "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=60000"])
     cpu.needs_samples(r)
     assert r.code == 0, r.errors
     report, why = t.silt.report(trace)
