@@ -41,6 +41,11 @@ struct perfetto {
         bool is_begun;
 };
 
+static void set_time(Perfetto__TracePacket *packet, uint64_t time_ns) {
+        packet->optional_timestamp_case = PERFETTO__TRACE_PACKET__OPTIONAL_TIMESTAMP_TIMESTAMP;
+        packet->timestamp = time_ns;
+}
+
 static void put_packet(struct perfetto *p, Perfetto__TracePacket *packet) {
         Perfetto__Trace trace = PERFETTO__TRACE__INIT;
 
@@ -108,7 +113,7 @@ static void put_counter(struct perfetto *p, uint64_t track, uint64_t time_ns, ui
         event.track_uuid = track;
         event.counter_value_field_case = PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
         event.counter_value = (int64_t)value;
-        packet.timestamp = time_ns;
+        set_time(&packet, time_ns);
         packet.track_event = &event;
         put_packet(p, &packet);
 }
@@ -291,7 +296,7 @@ static void put_profile(struct perfetto *p, const struct query_answer *a) {
                 profile.n_process_dumps = 1;
                 profile.continued = i + 1 < a->n_sites;
                 profile.index = i;
-                packet.timestamp = p->end_ns;
+                set_time(&packet, p->end_ns);
                 packet.profile_packet = &profile;
                 put_packet(p, &packet);
                 p->job->told->n_rows++;

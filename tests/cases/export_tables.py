@@ -216,7 +216,15 @@ def test_perfetto(t):
         live = [p for p in packets if "track_event {" in p and "track_uuid: 2" in p]
         values = [int(re.search(r"counter_value: (\d+)", p)[1]) for p in live]
         assert len(values) == 1000 and max(values) == figures["peak_live_bytes"] and 0 in values, (len(values), max(values), figures)
-        assert "unknown" not in r.text and not re.search(r"^ *\d+: ", r.text, re.M), "fields without a name"
+        assert not re.search(r"^ *\d+: ", r.text, re.M), "fields without a name"
+        assert all("  timestamp: " in p for p in packets if "track_event {" in p or "profile_packet {" in p), "a packet without its time"
+        # a list of numbers in one field, as proto3 writes it, is no list to Perfetto
+        with open(t.path("out.perfetto"), "rb") as f:
+            raw = run(["protoc-c", "--decode_raw"], stdin=f.read()).text
+        stacks = re.findall(r"^  12 \{\n    7 \{\n((?:      .*\n)+)", raw, re.M)
+        mappings = re.findall(r"^  12 \{\n    19 \{\n((?:      .*\n)+)", raw, re.M)
+        assert stacks and all(re.fullmatch(r"      1: \d+\n(      2: \d+\n)+", x) for x in stacks), stacks
+        assert mappings and all(re.search(r"^      7: \d+$", x, re.M) for x in mappings), mappings
 
 
 def test_pprof(t):
